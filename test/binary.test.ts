@@ -201,7 +201,7 @@ test('a hostile folder changes nothing: no bunfig.toml, .env, tsconfig.json, pac
   expect(await server.end()).toBe(0);
   expect(readdirSync(folder).sort()).toEqual([...before, 'data'].sort());
 
-  // The trap is real: Bun itself falls into it.
+  // Bun itself reads these files, so the test would notice if the binary did.
   const bun = Bun.spawn([process.execPath, '-p', 'process.env.PORT'], { cwd: folder, env: {}, stdout: 'pipe' });
   expect(await new Response(bun.stdout).text()).toBe('http\n');
   expect(readdirSync(folder)).toContain('marker');

@@ -24,7 +24,7 @@ import { call, personTokenFor, tokenFor } from './support/portal/manage.ts';
 import { fetchPage, type PageAnswer, plainNumbers, signInOwner, unescaped } from './support/portal/pages.ts';
 import { remoteWorld } from './support/portal/remote.ts';
 
-// Every operation of the table, performed by every role on an own key, another's and an unknown one, through every
+// Every operation of the table, performed by every role on their own key, another's and an unknown one, through every
 // door. The table says who may do what, and each door must agree. A new entry needs no line here.
 
 const { access, world, server, grace, adminToken } = await remoteWorld();
@@ -232,7 +232,7 @@ async function expectStored({ event }: AnyOperation, { identifier }: About): Pro
   expect(events()).toContain(event);
 }
 
-/** Tries own, another's and an unknown key. What may not be seen is refused like what does not exist. */
+/** Tries one's own key, another's and an unknown one. What may not be seen is refused like what does not exist. */
 async function tryKeys(
   operation: AnyOperation,
   { about }: Awaited<ReturnType<typeof peopleFor>>,

@@ -114,13 +114,13 @@ async function sampleUntil(
   questions: readonly Question[],
   isOurs: boolean,
 ): Promise<{ samples: number; faults: string[] }> {
-  let isOver = false;
+  let isDone = false;
   void end.finally(() => {
-    isOver = true;
+    isDone = true;
   });
   let samples = 0;
   const faults: string[] = [];
-  while (!isOver) {
+  while (!isDone) {
     const question = questions[Math.floor(Math.random() * questions.length)] as Question;
     const answer = await ask(target, question);
     if (isOurs) {
@@ -139,7 +139,7 @@ export async function ask({ port }: Pick<Target, 'port'>, { path, headers }: Que
 }
 
 function describe({ path }: Question, { status, body }: Answer): string {
-  return `${path.slice(0, 200)} was answered with ${status}: ${body.slice(0, 300)}`;
+  return `${path.slice(0, 200)} returned ${status}: ${body.slice(0, 300)}`;
 }
 
 /** A response for a comparable bare server: one of ours with their average length, in ASCII, which is cheapest. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'bun';
 
-// A client that sends requests at times set beforehand, whether or not earlier ones are answered, so that a server
-// that stalls can't hold back the requests that would show it. Latency counts from the set time. It spins on its own
+// A client that sends requests on a schedule set beforehand, whether or not earlier ones are answered, so that a server
+// that stalls can't hold back the requests that would show it. Latency counts from the scheduled time. It spins on its own
 // core. Prints a JSON line.
 
 /** The JSON file that it reads. */

@@ -18,7 +18,7 @@ export function keepResults(folder: string, bench: Bench, cases: readonly string
   const made = { profiles, rounds, commit: commit(), date: new Date().toISOString().slice(0, 10), machine };
   const kept = fresh.map((result) => ({ ...result, ...made }));
   const byName = new Map([...before, ...kept].map((result) => [result.name, result]));
-  // A result is named after its case, with another word if a case has two.
+  // A result is named after its case, with a suffix if the case has two.
   const positionOf = ({ name }: Result) => cases.indexOf(cases.includes(name) ? name : name.replace(/-\w+$/, ''));
   const results: Results = { results: [...byName.values()].sort((a, b) => positionOf(a) - positionOf(b)) };
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);

@@ -10,7 +10,7 @@ export type Target = { port: number; pid: number; log: string; stop: () => Promi
 export type TypicalAnswer = { status: number; headers: Record<string, string>; body: string };
 
 const BARE = join(import.meta.dir, 'bare/bare.ts');
-const PATIENCE_MS = 30_000;
+const TIME_LIMIT_MS = 30_000;
 
 /** Starts `profilectl serve` with its log in a file. Throws {@link Skipped} if it refuses `WORKERS`. */
 export function startOurs(
@@ -38,7 +38,7 @@ export async function startServe(
 ): Promise<Target> {
   const log = join(bench.folder, `server-${Bun.randomUUIDv7()}.log`);
   const child = spawn(bench, words, { core, variables, output: log });
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIME_LIMIT_MS;
   for (;;) {
     const printed = readFileSync(log, 'utf8');
     const port = /Listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1];

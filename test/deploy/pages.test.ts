@@ -132,7 +132,7 @@ for (const [name, start] of [
         status: 413,
         headers: { 'x-error-code': 'form_too_long', 'content-type': 'text/html; charset=utf-8' },
       });
-      // nginx does not forward this one, and says the same.
+      // nginx refuses this one itself, with the same sentence.
       const huge = await send(1_100_000);
       expect(huge).toMatchObject({ status: 413, headers: { 'content-type': 'text/html; charset=utf-8' } });
       expect(huge.body.toString()).toContain('The form is longer than 64 KiB; nothing was done. Shorten its texts.');

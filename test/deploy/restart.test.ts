@@ -42,11 +42,11 @@ describe.skipIf(programPath('caddy') === null)('caddy', () => {
       let server = await startServerProcess(variables);
       const proxy = await startCaddy(server.port, { [`127.0.0.1:${server.port}`]: `${HOST}:${server.port}` });
       const statuses = new Map<string, number>();
-      let isOver = false;
+      let isDone = false;
       const clients = Array.from({ length: CLIENTS }, async (_, number) => {
         const random = seededRandom(`pauses of client ${number}`);
         const method = number % 4 === 0 ? 'HEAD' : 'GET';
-        while (!isOver) {
+        while (!isDone) {
           const status = await ask(proxy, method, '/api/lookup/uid/7', secret);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           await Bun.sleep(random() * MAX_PAUSE_MS);
@@ -58,7 +58,7 @@ describe.skipIf(programPath('caddy') === null)('caddy', () => {
         expect(await server.end('SIGTERM')).toBe(0);
         server = await startServerProcess({ ...variables, PORT: String(server.port) });
       }
-      isOver = true;
+      isDone = true;
       await Promise.all(clients);
       const answered = statuses.get('200') ?? 0;
       expect([...statuses]).toEqual([['200', answered]]);

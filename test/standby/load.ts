@@ -55,15 +55,15 @@ export async function command(machine: Machine, words: string, stdin = ''): Prom
   return code === '0' ? (output as string) : null;
 }
 
-/** Imports profiles, leads keys through their lives and looks profiles up, until `isOver`. */
+/** Imports profiles, leads keys through their lives and looks profiles up, until `isDone`. */
 export async function load(
   machine: Machine,
   acked: Acknowledged,
   spender: string,
-  isOver: () => boolean,
+  isDone: () => boolean,
 ): Promise<void> {
   const repeat = async (act: () => Promise<void>) => {
-    while (!isOver()) await act();
+    while (!isDone()) await act();
   };
   await Promise.all([
     repeat(() => importSome(machine, acked)),
@@ -109,7 +109,7 @@ async function lookUp(machine: Machine, acked: Acknowledged, secret: string): Pr
   await Bun.sleep(50);
 }
 
-/** The status of a response, or null if there was none. Each request comes from another IP address. */
+/** The status of a response, or null if there was none. Each request comes from a different IP address. */
 export async function ask(
   machine: Machine,
   path: string,

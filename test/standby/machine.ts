@@ -17,7 +17,7 @@ export type Machine = Setup & {
 
 const ADDRESSES = { alpha: '10.0.0.1', beta: '10.0.0.2' } as const;
 /** Processors are emulated, and slow. */
-const PATIENCE_MS = 600_000;
+const TIME_LIMIT_MS = 600_000;
 
 /** Makes a new disk for a machine. Both start with the same content. */
 export function makeVolume(folder: string, images: Images, name: Setup['name']): void {
@@ -109,7 +109,7 @@ export async function waitFor(
   isSo: () => boolean | Promise<boolean>,
   isPossible = () => true,
 ): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIME_LIMIT_MS;
   while (!(await isSo())) {
     if (!isPossible() || performance.now() > deadline) {
       throw new Error(`Waited in vain for ${typeof what === 'string' ? what : what()}.`);

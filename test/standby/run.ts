@@ -97,12 +97,12 @@ async function nextMail({ secrets }: Acknowledged): Promise<void> {
 async function round(world: World, number: number, active: Machine, standby: Machine): Promise<[Machine, Machine]> {
   const { acked, spender } = world;
   const seconds = 10 + Math.random() * 15;
-  let isOver = false;
+  let isDone = false;
   const commits = acked.commits;
-  const loading = load(active, acked, spender, () => isOver);
+  const loading = load(active, acked, spender, () => isDone);
   await Bun.sleep(seconds * 1000);
   if (number % 2 === 0) await nextMail(acked);
-  isOver = true;
+  isDone = true;
   await active.cut();
   world.cutsAtMs.push(performance.now());
   const cutAt = performance.now();

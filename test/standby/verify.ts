@@ -48,7 +48,7 @@ async function wrongSecrets(machine: Machine, acked: Acknowledged): Promise<stri
   for (const secret of acked.secrets) {
     const identifier = secret.slice(4, 12);
     const status = await ask(machine, '/api/key', secret);
-    if (status !== 200 && status !== 401) return [`a secret was answered with ${status}`];
+    if (status !== 200 && status !== 401) return [`a secret got ${status}`];
     working.set(identifier, (working.get(identifier) ?? 0) + (status === 200 ? 1 : 0));
   }
   return [...working].flatMap(([identifier, count]) =>

@@ -20,7 +20,7 @@ const FLOOD_CONNECTIONS = 200;
 const ACTION_EACH_MS = 200;
 /** The share of the throughput that wrk reaches with the other checkout. */
 const SHARE_OF_MAXIMUM = 0.25;
-const PATIENCE_MS = 10_000;
+const TIME_LIMIT_MS = 10_000;
 const LOOK_EACH_MS = 20;
 
 /** Processor time of all threads for the first page, the sign-in page, and an owner's page of keys. */
@@ -43,7 +43,7 @@ export async function pagesAgainst(bench: Bench, servers: Pair<Running>): Promis
 }
 
 /**
- * The 99th percentile of lookups sent at set times: during five sign-ins and requests for keys a second, compared
+ * The 99th percentile of lookups sent on a fixed schedule: during five sign-ins and requests for keys a second, compared
  * with the same server alone; and during a flood of connections for a page, compared with the other checkout.
  */
 export async function p99Against(bench: Bench, servers: Pair<Running>, asked: Traffic): Promise<void> {
@@ -99,7 +99,7 @@ function* ownersFrom(first: number): Generator<Visitor, never> {
   for (let id = first; ; id++) if (!isBanned(id)) yield visitor(id);
 }
 
-/** For `seconds`, starts actions: owners request a code, sign in with it, and request a key. Returns errors. */
+/** Starts actions for `seconds`: owners request a code, sign in with it, and request a key. Returns errors. */
 async function act(server: Running, owners: Generator<Visitor, never>, seconds: number): Promise<string[]> {
   const faults: string[] = [];
   const visits: Promise<void>[] = [];
@@ -141,7 +141,7 @@ async function send(
   const form = { method: 'POST', headers, body: new URLSearchParams(fields), redirect: 'manual' } as const;
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, form);
   await answer.text();
-  if (answer.status >= 400) throw new Error(`${path} was answered with ${answer.status}`);
+  if (answer.status >= 400) throw new Error(`${path} returned ${answer.status}`);
   return answer.headers
     .getSetCookie()
     .map((value) => value.split(';', 1)[0])
@@ -150,7 +150,7 @@ async function send(
 
 /** Waits for the mail with an owner's code, and deletes it. */
 async function codeFor(mails: string, address: string): Promise<string> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIME_LIMIT_MS;
   while (performance.now() < deadline) {
     for (const name of existsSync(mails) ? readdirSync(mails) : []) {
       if (!name.endsWith('Z-sign-in.eml') || name.startsWith('.')) continue;

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
 
-// An empty application of the framework, for comparing the start.
+// The baseline of the start: an empty application of the framework.
 
 new Elysia().get('/', 'ok').listen({ hostname: '127.0.0.1', port: Number(process.env.PORT) });

@@ -2,7 +2,7 @@ import { openDatabase } from '../../../shared/db-files/open.ts';
 import { foldName } from '../../../shared/profiles/name.ts';
 import { linesOf } from './lines.ts';
 
-// For comparing the import: prepared inserts of the same rows into the same tables, a thousand profiles per
+// The baseline of the import: prepared inserts of the same rows into the same tables, a thousand profiles per
 // transaction, without reading and parsing the file. Prints milliseconds.
 
 const [database = '', file = ''] = process.argv.slice(2);

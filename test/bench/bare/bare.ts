@@ -1,6 +1,6 @@
 import type { TypicalAnswer } from '../servers.ts';
 
-// For comparing everything: the runtime alone, which answers every request with one constant response.
+// The baseline of everything else: the runtime alone, which answers every request with one constant response.
 
 const { status, headers: fields, body }: TypicalAnswer = JSON.parse(process.env.ANSWER ?? '');
 const headers = new Headers(fields);

@@ -11,7 +11,7 @@ import { startBare, startOurs } from '../servers.ts';
 
 const VERSIONS = [1, 2];
 const CHANGED = 100_000;
-// The import is to get its share of the client's core.
+// A client that does not spin leaves the import a share of its core.
 const spins = false;
 
 /**
@@ -57,21 +57,21 @@ async function changes(bench: Bench): Promise<string[]> {
   return files;
 }
 
-/** A turn during which one import runs after the other. */
+/** A turn during which imports run one after another. */
 function importing(bench: Bench, database: string, files: readonly string[], beside: Turn<Load>): Turn<Load> {
   return async (turn) => {
-    let isOver = false;
+    let isDone = false;
     let child: Bun.Subprocess | null = null;
     const imports = async () => {
-      for (let at = 0; !isOver; at++) {
+      for (let at = 0; !isDone; at++) {
         const words = ['profiles', 'import', files[at % files.length] as string, '--db', database];
         child = spawn(bench, profilectlWords(words), { core: CORE.any });
         const code = await child.exited;
-        if (!isOver && code !== 0) throw new Error(`the import beside the load ended with ${code}`);
+        if (!isDone && code !== 0) throw new Error(`the import during the load ended with ${code}`);
       }
     };
     const loaded = beside(turn).finally(() => {
-      isOver = true;
+      isDone = true;
       child?.kill('SIGTERM');
     });
     await Promise.all([loaded, imports()]);

@@ -8,7 +8,7 @@ import { hotIds, lookup, many } from '../questions.ts';
 import { brief, countText, type Result } from '../results.ts';
 import { startOurs } from '../servers.ts';
 
-// A flood of requests with invalid keys, each from another IP address.
+// A flood of requests with invalid keys, each from a different IP address.
 
 const BEHIND_PROXY = { TRUSTED_PROXIES: '127.0.0.1' };
 
@@ -34,7 +34,7 @@ function stranger(at: number): Question {
 /** Enough addresses that none reaches its 31st failure within a minute, which would be a 429. */
 const ADDRESSES = 250_000;
 
-/** Requests of strangers, each from another IP address, with well-formed but unknown keys. */
+/** Requests with well-formed but unknown keys, each from a different IP address. */
 export function floodTraffic(bench: Bench) {
   return traffic(bench, many(ADDRESSES, stranger), { isRefused: true });
 }

@@ -39,7 +39,7 @@ async function hotLookups(bench: Bench, database: string): Promise<Result> {
   );
   const on = await startOurs(bench, database);
   const { status } = await ask(on, { path: '/developers', headers: {}, isRight: () => true });
-  if (status !== 200) throw new Error(`/developers was answered with ${status}`);
+  if (status !== 200) throw new Error(`/developers returned ${status}`);
   const off = await startOurs(bench, copyOf(bench, { path: database, lines: '', profiles: bench.profiles }), OFF);
   const loads = await alternate(bench, { on: loading(bench, on, asked), off: loading(bench, off, asked) });
   await Promise.all([on.stop(), off.stop()]);

@@ -26,7 +26,7 @@ type Owner = VisitorsJob['owners'][number];
 type Admin = { cookie: string; authenticator: Authenticator };
 type Fields = [name: string, value: string][];
 
-const PATIENCE_MS = 10_000;
+const TIME_LIMIT_MS = 10_000;
 const LOOK_EACH_MS = 20;
 const FORGET_EACH = 500;
 /** Enough that no admin has two decisions open at once, or too many in a minute. */
@@ -61,7 +61,7 @@ async function browse(path: string, address: string, cookie: string, fields?: Fi
   };
   const answer = await fetch(`http://127.0.0.1:${job.PORT}${path}`, { redirect: 'manual', headers, ...form });
   const body = await answer.text();
-  if (answer.status >= 400) throw new Error(`${path} was answered with ${answer.status}`);
+  if (answer.status >= 400) throw new Error(`${path} returned ${answer.status}`);
   const cookies = answer.headers.getSetCookie().map((value) => value.split(';', 1)[0]);
   return { body, cookie: cookies.join('; '), location: answer.headers.get('location') ?? '' };
 }
@@ -120,7 +120,7 @@ function fieldsOn(page: string): Fields {
 
 /** Waits for the mail with the code, which arrives after the response. Reads and deletes all mails on the way. */
 async function codeFor(address: string): Promise<string> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIME_LIMIT_MS;
   for (;;) {
     readMails();
     const code = codes.get(address);

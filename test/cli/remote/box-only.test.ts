@@ -13,10 +13,10 @@ import { tempFolder } from '../../support/world.ts';
 
 const A = 'https://a.example.org';
 
-/** Those that work without a database, or create one. */
+/** The commands that work without a database, or create one. */
 const NEED_NONE = /^(keys check|db restore|config check|mail test|serve|healthcheck|demo|completion|version|help)$/;
 
-/** What else a command needs, beside its required arguments. */
+/** What a command needs in addition to its required arguments. */
 const MORE: Record<string, string[]> = {
   'tokens add': ['--right', 'sign-ins'],
   'profiles show': ['ada'],

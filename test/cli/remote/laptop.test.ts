@@ -5,7 +5,7 @@ import { profilectl } from '../../support/cli.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { newLaptop } from '../../support/portal/logins.ts';
 
-// A machine that is logged in to servers that don't respond, or not as they should.
+// A machine that is logged in to servers that don't respond, or respond incorrectly.
 
 const ENDS_AT = '2027-01-01T00:00:00.000Z';
 const AWAY = 'http://127.0.0.1:1';

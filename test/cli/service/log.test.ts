@@ -52,11 +52,11 @@ test('lists keys, admins, tokens, bans, erasures and restores, newest first, wit
   const { code, lines, stdout, stderr } = await run('log');
   expect([code, stderr]).toEqual([0, '']);
   expect(lines[0]).toMatch(/^When \(UTC\) +Who +What$/);
-  const told = lines
+  const texts = lines
     .slice(1)
     .map((line) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}\S+ \(on the box\) {2}(.*)$/.exec(line)?.[1]);
   const token = /the token (\w{8})/.exec(stdout)?.[1] as string;
-  expect(told).toEqual([
+  expect(texts).toEqual([
     'Restored the database from a backup',
     'Erased the profile with UID 8',
     'Lifted the ban of the profile with UID 7',
@@ -89,21 +89,21 @@ test('filters by person, kind and time, lists page by page, and refuses invalid 
   const { run } = await world();
   for (const name of ['Grace', 'Hopper', 'Ada']) await run('admins', 'add', name);
   await run('profiles', 'ban', 'ada');
-  const told = async (...words: string[]) =>
+  const texts = async (...words: string[]) =>
     (await run('log', ...words)).lines.slice(1).map((line) => line.split('  ').at(-1));
-  expect(await told('--kind', 'admins')).toEqual([
+  expect(await texts('--kind', 'admins')).toEqual([
     'Added the admin Ada',
     'Added the admin Hopper',
     'Added the admin Grace',
   ]);
-  expect(await told('--kind', 'bans', 'admin-added', '--since', '1h', '--by', 'operator')).toHaveLength(4);
+  expect(await texts('--kind', 'bans', 'admin-added', '--since', '1h', '--by', 'operator')).toHaveLength(4);
   expect(await run('log', '--by', 'owner')).toMatchObject({ code: 0, stdout: 'No entries.\n' });
   expect(await run('log', '--since', '2999-01-01')).toMatchObject({ stdout: 'No entries.\n' });
   const first = await run('log', '--limit', '1', '--kind', 'admins');
   const [, after = ''] =
     /^\nNext page: profilectl log --kind admins --limit 1 --after (\S+)\n$/.exec(first.stderr) ?? [];
   expect(first.lines).toHaveLength(2);
-  expect(await told('--limit', '1', '--kind', 'admins', '--after', after)).toEqual(['Added the admin Hopper']);
+  expect(await texts('--limit', '1', '--kind', 'admins', '--after', after)).toEqual(['Added the admin Hopper']);
   const { next } = JSON.parse((await run('log', '--limit', '1', '--kind', 'admins', '--json')).stdout);
   expect(next).toBe(after);
   for (const [words, sentence] of [

@@ -20,9 +20,9 @@ beforeEach(() => {
   insertProfile(deps.db, { id: nextId++ });
 });
 
-/** A mail server that receives a message, but accepts it only after `letGo`. */
+/** A mail server that receives a message, but accepts it only after `release`. */
 async function slowServer(isHeld: (mail: ReceivedMail) => boolean = () => true) {
-  const { promise, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise, resolve: release } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: onArrival } = Promise.withResolvers<void>();
   const smtp = await startSmtp({
     onMessage: (mail) => {
@@ -37,17 +37,17 @@ async function slowServer(isHeld: (mail: ReceivedMail) => boolean = () => true) 
     MAIL_FROM: 'keys@example.net',
     ADMIN_EMAIL: 'admin@example.net',
   };
-  return { smtp, letGo, arrived, variables };
+  return { smtp, release, arrived, variables };
 }
 
 describe('a slow mail server', () => {
   test('is waited for with a count of seconds, which disappears at the end', async () => {
-    const { letGo, variables } = await slowServer();
+    const { release, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const terminal = openTerminal(['keys', 'approve', identifier, '--yes'], variables);
     await terminal.see('Waiting for the mail server, 1 s…');
     await terminal.see('Waiting for the mail server, 2 s…');
-    letGo();
+    release();
     await terminal.see(`${identifier} Active`);
     expect(await terminal.exited).toBe(0);
     expect(terminal.raw()).toContain(`\r\u001b[K${identifier} Active`);
@@ -75,10 +75,10 @@ describe('a slow mail server', () => {
   });
 
   test('is mentioned once on a terminal that can’t rewrite a line', async () => {
-    const { letGo, variables } = await slowServer();
+    const { release, variables } = await slowServer();
     const terminal = openTerminal(['mail', 'test', 'ada@example.org'], { ...variables, TERM: 'dumb' });
     await terminal.see('Waiting for the mail server, at most a minute…');
-    letGo();
+    release();
     expect(await terminal.exited).toBe(0);
     expect(terminal.raw()).not.toContain('\u001b');
   });
@@ -94,28 +94,28 @@ describe('Ctrl-C while a mail is being sent reports the state of the key (exit c
   };
 
   test('approve: the key is still pending, and the mailed secret never works', async () => {
-    const { smtp, letGo, arrived, variables } = await slowServer();
+    const { smtp, release, arrived, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const said = await interrupt(variables, arrived, ['keys', 'approve', identifier, '--yes']);
     expect(said).toContain(`key ${identifier} is still pending. If the mail arrives, the secret in it will never work`);
     expect(said).toMatch(/approve again after 20\d\d-[0-9T:.-]+Z/);
-    letGo();
+    release();
     expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'open' } });
     await smtp.stop();
     expect(showKey(deps, identifier).state).toBe('pending');
   });
 
   test('revoke: the key is revoked', async () => {
-    const { letGo, arrived, variables } = await slowServer();
+    const { release, arrived, variables } = await slowServer();
     const { identifier } = await issue(deps, { profile });
     const said = await interrupt(variables, arrived, ['keys', 'revoke', identifier, '--yes', '--reason', 'Leaked.']);
     expect(said).toContain(`key ${identifier} is revoked`);
     expect(showKey(deps, identifier).state).toBe('revoked');
-    letGo();
+    release();
   });
 
   test('request: it is pending, and keys list shows it', async () => {
-    const { letGo, arrived, variables } = await slowServer();
+    const { release, arrived, variables } = await slowServer();
     const words = [
       '--profile',
       profile,
@@ -129,11 +129,11 @@ describe('Ctrl-C while a mail is being sent reports the state of the key (exit c
     const said = await interrupt(variables, arrived, ['keys', 'request', ...words, '--yes']);
     expect(said).toContain(`the request is pending, and "profilectl keys list --profile ${profile}" shows it`);
     expect(await keysListed(deps, { profile })).toMatchObject([{ state: 'pending' }]);
-    letGo();
+    release();
   });
 
   test('also without a terminal, where the wait is not shown', async () => {
-    const { letGo, arrived, variables } = await slowServer();
+    const { release, arrived, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const child = Bun.spawn(profilectlWords(['keys', 'approve', identifier, '--json']), {
       env: cleanEnvironment(variables),
@@ -146,7 +146,7 @@ describe('Ctrl-C while a mail is being sent reports the state of the key (exit c
     const { error } = JSON.parse(await child.stderr.text());
     expect(error).toContain('is still pending');
     expect(await child.stdout.text()).toBe('');
-    letGo();
+    release();
   });
 });
 
@@ -156,7 +156,7 @@ test('Ctrl-C while going through the queue also says that earlier decisions rema
   insertProfile(deps.db, { id: 2, username: 'bob' });
   const first = await request(deps, { profile: 'ada' });
   const second = await request(deps, { profile: 'bob' });
-  const { smtp, letGo, arrived, variables } = await slowServer((mail) => mail.raw.includes(second));
+  const { smtp, release, arrived, variables } = await slowServer((mail) => mail.raw.includes(second));
   const words = ['keys', 'approve', '--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d'];
   const terminal = openTerminal(words, { ...variables, DATABASE_PATH: deps.config.databasePath });
   for (const identifier of [first, second]) {
@@ -173,6 +173,6 @@ test('Ctrl-C while going through the queue also says that earlier decisions rema
   const said = terminal.screen().replace(/\s+/g, ' ');
   expect(said).toContain(`key ${second} is rejected. It is unknown whether the mail was sent. Earlier decisions stay`);
   expect(showKey(deps, second).state).toBe('rejected');
-  letGo();
+  release();
   await smtp.stop();
 });

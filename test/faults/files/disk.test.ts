@@ -41,8 +41,8 @@ async function world() {
 }
 
 /**
- * Such a world after its server was stopped. A copy, because SQLite keeps the files beside a closed database in this
- * process until the statements are garbage-collected.
+ * The same after its server was stopped, with a copy of the database, because in this process SQLite keeps the files
+ * beside a closed database until the statements are garbage-collected.
  */
 async function stoppedWorld() {
   const { databasePath: original, secret, pending, variables: given, close } = await world();

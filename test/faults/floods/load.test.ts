@@ -58,11 +58,11 @@ test('while an import, an export and a VACUUM run, each response is one consiste
   }
   const server = await startServerProcess({ DATABASE_PATH: databasePath });
 
-  let isOver = false;
+  let isDone = false;
   const statuses: Record<number, number> = {};
   const seen = new Map<number, number>();
   const client = async (number: number): Promise<void> => {
-    for (let turn = number; !isOver; turn += 7) {
+    for (let turn = number; !isDone; turn += 7) {
       const id = (turn % PROFILES) + 1;
       const paths = [`username/name${id}`, `uid/${id}`, `uid/${id}/links`].map((path) => `/api/lookup/${path}`);
       const path = paths[turn % 3] as string;
@@ -82,7 +82,7 @@ test('while an import, an export and a VACUUM run, each response is one consiste
     }
   };
   const board = async (): Promise<void> => {
-    while (!isOver) {
+    while (!isDone) {
       const answer = await get(server, '/api/leaderboard?limit=100', secret);
       const { leaderboard } = (await answer.json()) as { leaderboard: { rank: number; viewsCount: number }[] };
       const views = leaderboard.map((entry) => entry.viewsCount);
@@ -101,7 +101,7 @@ test('while an import, an export and a VACUUM run, each response is one consiste
   };
   let exports = 0;
   const exporting = async (): Promise<void> => {
-    while (!isOver) {
+    while (!isDone) {
       const { code, stdout } = await profilectl(['profiles', 'export', '--db', databasePath]);
       expect(code).toBe(0);
       // An export is one snapshot. Imports proceed by id, so versions only decrease from line to line, by 1 at most.
@@ -119,7 +119,7 @@ test('while an import, an export and a VACUUM run, each response is one consiste
   const vacuuming = async (): Promise<void> => {
     const script = `const { Database } = require('bun:sqlite'); const db = new Database(process.argv[1]);
       db.run('PRAGMA busy_timeout = 20000'); db.run('VACUUM'); db.close();`;
-    while (!isOver) {
+    while (!isDone) {
       const child = Bun.spawn([process.execPath, '-e', script, databasePath], { env: cleanEnvironment() });
       expect(await child.exited).toBe(0);
       vacuums++;
@@ -128,7 +128,7 @@ test('while an import, an export and a VACUUM run, each response is one consiste
 
   const load = [...Array.from({ length: 6 }, (_, number) => client(number)), board(), exporting(), vacuuming()];
   const imports = beside().finally(() => {
-    isOver = true;
+    isDone = true;
   });
   await Promise.all([imports, ...load]);
   const { 200: served = 0, 503: busy = 0, ...others } = statuses;

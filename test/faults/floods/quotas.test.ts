@@ -213,10 +213,12 @@ describe('the RateLimit headers are correct', () => {
             granted,
           );
           const shown = parseItems(answer.headers.get('ratelimit') ?? '');
-          const told = mayPass ? granted : granted.filter(({ quota, windowSeconds: w }) => usedOf(w, now) >= quota);
-          const named = policy.filter(({ parameters }) => told.some((of) => of.windowSeconds === parameters.get('w')));
+          const listed = mayPass ? granted : granted.filter(({ quota, windowSeconds: w }) => usedOf(w, now) >= quota);
+          const named = policy.filter(({ parameters }) =>
+            listed.some((of) => of.windowSeconds === parameters.get('w')),
+          );
           expect(shown.map(({ value }) => value)).toEqual(named.map(({ value }) => value));
-          for (const [index, { quota, windowSeconds }] of told.entries()) {
+          for (const [index, { quota, windowSeconds }] of listed.entries()) {
             const { parameters } = shown[index] as (typeof shown)[number];
             const left = parameters.get('r') as number;
             const within = parameters.get('t') as number;

@@ -249,11 +249,11 @@ test('a connection that sends slowly is dropped within 15 s, whatever it sends, 
     return performance.now() - startedAt;
   };
   const closings = Promise.all(dribbling.map(({ closed }) => closed));
-  let isOver = false;
+  let isDone = false;
   void closings.then(() => {
-    isOver = true;
+    isDone = true;
   });
-  while (!isOver) {
+  while (!isDone) {
     expect(await served()).toBeLessThan(5_000);
     await Bun.sleep(100);
   }

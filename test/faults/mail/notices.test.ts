@@ -25,7 +25,7 @@ function variablesOf(databasePath: string, url: string): Record<string, string> 
   return { DATABASE_PATH: databasePath, MAIL_URL: url, MAIL_FROM: 'keys@example.org' };
 }
 
-/** Each command is killed at another moment: some before the mail server receives anything, some after. */
+/** Each command is killed at a different moment: some before the mail server receives anything, some after. */
 test('whenever a reject command is killed, the owner is mailed exactly what it has decided', async () => {
   const commands = rounds(24);
   const random = seededRandom('killed commands that reject');

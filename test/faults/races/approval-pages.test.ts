@@ -79,7 +79,7 @@ async function prepare(variables: Record<string, string>) {
   return { settings, access, identifier, smtp, send, page };
 }
 
-/** Such a world with a server process. */
+/** The same with a server process. */
 async function approving(variables: Record<string, string>) {
   const prepared = await prepare(variables);
   const server = await startServerProcess(prepared.settings);

@@ -25,15 +25,15 @@ test('commands and pages that compete for the slots of a profile never use more 
   const { access, services, cookie } = await ownerWorld();
   const variables = { DATABASE_PATH: access.config.databasePath, MAIL_URL: `file:${access.folder}/mail` };
   const words = ['keys', 'request', '--profile', ADA.username, '--name', 'Bot', '--description', DESCRIPTION];
-  let isOver = false;
+  let isDone = false;
   const commands = Promise.all(
     Array.from({ length: 4 }, () => profilectl([...words, '--permission', 'api.lookup'], { variables })),
   ).finally(() => {
-    isOver = true;
+    isDone = true;
   });
   // Pages free and use slots until the last command has ended.
   const codes = new Set<string | null>();
-  while (!isOver) {
+  while (!isDone) {
     const answer = await visit({ services }, '/developers/keys/new', { form: FORM, cookie });
     const { refusal } = answer;
     codes.add(refusal);

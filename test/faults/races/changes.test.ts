@@ -17,7 +17,7 @@ import { rounds } from '../../support/rounds.ts';
 import { remainingInFile } from '../../support/storage/quota-file.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Changes of Active keys by real processes: killed, simultaneous, and on servers that count requests.
+// Changes of Active keys by real processes: killed, made at the same time, and applied by servers that count requests.
 
 /** A change applies on a server at most this long after its commit. */
 const TAKES_EFFECT_MS = 10;
@@ -50,7 +50,7 @@ describe('changes that are killed, or made at the same time', () => {
     return codes;
   }
 
-  /** Checks that each change continues from the one before, up to the key now. Returns the rate limits set. */
+  /** Checks that each change continues from the one before, the last one to the current key; returns the limits set. */
   function expectWhole(identifier: string): string[] {
     const key = showKey(deps, identifier);
     const granted = { permissions: ['api.lookup'], rateLimits: parseRateLimits([FIRST]), expiresAt: null };
@@ -246,16 +246,16 @@ describe.each(['1', '2'])('a server with %s workers', (WORKERS) => {
     const counted = { server, secret };
     let spent = 0;
     for (const quota of [3_000, 900, 3_500, 5_000]) {
-      let isOver = false;
+      let isDone = false;
       // Four clients send requests throughout, so that all workers see the change between requests.
       const clients = Array.from({ length: 4 }, async () => {
-        while (!isOver) if (await isAdmitted(counted, 50)) spent += 50;
+        while (!isDone) if (await isAdmitted(counted, 50)) spent += 50;
       });
       await Bun.sleep(TAKES_EFFECT_MS);
       await change(deps, identifier, `${quota}/1h`);
       await Bun.sleep(TAKES_EFFECT_MS);
       const before = spent;
-      isOver = true;
+      isDone = true;
       await Promise.all(clients);
       spent += await spendAll(counted, quota);
       // Requests admitted under a larger quota before the change stay counted.

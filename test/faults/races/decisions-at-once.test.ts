@@ -104,9 +104,9 @@ async function race(sides: readonly Side[], random: () => number) {
 /** Looks profiles up with a secret until `end` is called. */
 function lookUp(secret: string) {
   const lookups: Lookup[] = [];
-  let isOver = false;
+  let isStopped = false;
   const loop = (async () => {
-    while (!isOver) {
+    while (!isStopped) {
       const begunAt = performance.now();
       const { status } = await askWith(server, '/api/lookup/uid/1', secret);
       lookups.push({ begunAt, status });
@@ -116,7 +116,7 @@ function lookUp(secret: string) {
   return {
     lookups,
     end: async () => {
-      isOver = true;
+      isStopped = true;
       await loop;
     },
   };

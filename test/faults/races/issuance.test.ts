@@ -42,7 +42,7 @@ const servers = new Map(
 );
 let tried = 0;
 
-/** Whether a server accepts this secret. Each call uses another IP address, because failed logins are throttled. */
+/** Whether a server accepts this secret. Each call uses a different IP address, because failed logins are throttled. */
 async function isAccepted(world: World, secret: string): Promise<boolean> {
   const server = servers.get(world) ?? { url: '' };
   const address = `10.1.${++tried >> 8}.${tried & 255}`;

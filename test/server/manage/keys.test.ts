@@ -54,7 +54,7 @@ const REQUESTS: Record<string, { method: string; path: (about: About) => string;
   withdraw: { method: 'POST', path: ({ pending }) => `${KEYS}/${pending}/withdraw` },
 };
 
-/** The statuses for an own key, another's key and an unknown key, by kind of person; as in the table of operations. */
+/** The statuses for one's own key, another's and an unknown one, by kind of person; as in the table of operations. */
 const LOOK = { owner: [200, 404, 404], admin: [200, 200, 404] };
 const OWNERS_DO = { owner: [200, 404, 404], admin: [403, 403, 403] };
 const DECIDE = { owner: [403, 403, 403], admin: ['page', 'page', 404] };
@@ -117,7 +117,7 @@ describe('every operation, every kind of token, every key', () => {
         ['owner', ada.token],
       ] as const) {
         const wanted = ANSWERS[operation]?.[kind] ?? [];
-        // The own key comes last, because it may change.
+        // Their own key comes last, because it may change.
         for (const at of [1, 2, 0]) {
           const answer = await ask(operation, abouts[at] as About, token);
           const kindOf = answer.headers.get('x-error-code') === 'decision_needed' ? 'page' : answer.status;
@@ -194,7 +194,7 @@ describe('an owner', () => {
     expect(kinds.all(key.identifier)).toEqual([{ kind: 'submission' }, { kind: 'renaming' }]);
   });
 
-  test('revokes an own key at once, with or without a reason', async () => {
+  test('revokes their own key at once, with or without a reason', async () => {
     const { profile, token } = await newOwner();
     for (const body of [{}, { reason: null }, { reason: 'Not needed.' }]) {
       const { identifier } = await issue(access, { profile });

@@ -17,7 +17,7 @@ import { testClock } from '../../support/world.ts';
 
 const TYPED = { name: 'ada', address: ADA.email, next: '/developers/sessions' };
 const NOT_WRITTEN = 'The server can’t store anything right now, because its disk is full or broken; nothing was done.';
-const TOLD: unknown[] = [503, 'not_written', ['60'], true];
+const REFUSED: unknown[] = [503, 'not_written', ['60'], true];
 
 /** Pages of an owner who has a key, with both files on a separate disk. */
 async function worldOnDisk() {
@@ -49,8 +49,8 @@ test.skipIf(NO_MOUNT !== null)(
     const post = async (path: string, form: Record<string, string>, cookie: string) => {
       const answer = await visit(world, path, { form, cookie });
       const { status, refusal, body } = answer;
-      const told: unknown[] = [status, refusal, valuesOf(answer, 'retry-after'), body.includes(NOT_WRITTEN)];
-      return { answer, told, body };
+      const outcome: unknown[] = [status, refusal, valuesOf(answer, 'retry-after'), body.includes(NOT_WRITTEN)];
+      return { answer, outcome, body };
     };
     const cookie = signInOwner(world.access, ADA.id);
     const asked = await visit(world, '/developers/sign-in', { form: TYPED });
@@ -68,13 +68,13 @@ test.skipIf(NO_MOUNT !== null)(
       [`${own}/rename`, { name: 'Other' }],
       [`${own}/revoke`, { reason: 'Leaked.' }],
     ] as [string, Record<string, string>][]) {
-      const { told, body } = await post(path, form, cookie);
-      expect([path, told, sentAgain(body)]).toEqual([path, TOLD, Object.entries(form)]);
+      const { outcome, body } = await post(path, form, cookie);
+      expect([path, outcome, sentAgain(body)]).toEqual([path, REFUSED, Object.entries(form)]);
       expect(body).toContain('Send it again once the problem is solved.');
     }
-    expect((await post('/developers/sessions/end-all', {}, cookie)).told).toEqual(TOLD);
-    const { told, body } = await enter();
-    expect([told, sentAgain(body)]).toEqual([TOLD, Object.entries(code)]);
+    expect((await post('/developers/sessions/end-all', {}, cookie)).outcome).toEqual(REFUSED);
+    const { outcome, body } = await enter();
+    expect([outcome, sentAgain(body)]).toEqual([REFUSED, Object.entries(code)]);
     // Pages are still shown, also with a session.
     for (const path of ['/developers', '/developers/keys', own, '/developers/sessions', '/developers/sign-in']) {
       expect([path, (await visit(world, path, { cookie })).status]).toEqual([path, 200]);

@@ -55,12 +55,12 @@ for (const file of ['database', 'sessions'] as const) {
     const [path, form] = FORMS[file](identifier);
     const release = hold(file);
     const startedAtMs = systemClock.monotonicMs();
-    let isOver = false;
+    let isDone = false;
     const sent = Promise.all([send(path, form), send(path, form)]).finally(() => {
-      isOver = true;
+      isDone = true;
     });
     let shown = 0;
-    while (!isOver) {
+    while (!isDone) {
       expect((await show('/developers/keys')).status).toBe(200);
       shown++;
       await Bun.sleep(10);

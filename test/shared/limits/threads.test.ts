@@ -154,7 +154,7 @@ test('threads that spend from the same accounts at once never admit too many, an
   const sums = counts.map((of) => of.reduce((sum, [, , , count]) => sum + count, 0));
   expect(sums[0]).toBeGreaterThanOrEqual(40);
   expect(sums[1]).toBeGreaterThanOrEqual(3);
-  // Its window is longer than all of this.
+  // Its window is longer than the whole test.
   expect(sums[2]).toBe(5_000);
   keeper.close();
 }, 20_000);
@@ -224,7 +224,7 @@ describe('a thread that is terminated', () => {
     const keys = [key('AAAAAAAA', [1_000_000, 3_600], [500_000, 86_400]), key('BBBBBBBB', [50, 3_600])] as const;
     for (let turn = 0; turn < rounds(12); turn++) {
       const thread = startThread();
-      // Never answered: the thread is terminated during it.
+      // This gets no response, because the thread is terminated meanwhile.
       void thread.run({ kind: 'spend', number: 1, shared, keys: [...keys], untilMs: Infinity, max: Infinity });
       const [first] = left(limits, keys[0]);
       while (left(limits, keys[0])[0] === first) await Bun.sleep(1);

@@ -14,11 +14,11 @@ import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 // between. `timeoutMs` is short, so that these tests do not wait for the real time limit.
 
 const login = { user: 'mailer', password: 'hunter22' };
-const PATIENCE = { timeoutMs: 10_000 };
+const LONG_LIMIT = { timeoutMs: 10_000 };
 /** Long enough to reach any stage on a slow machine; the tests wait for all stages at once. */
-const IMPATIENCE = { timeoutMs: 1_500 };
+const SHORT_LIMIT = { timeoutMs: 1_500 };
 
-async function sendTo(server: { port: number }, options: { timeoutMs: number } = PATIENCE): Promise<Delivery> {
+async function sendTo(server: { port: number }, options: { timeoutMs: number } = LONG_LIMIT): Promise<Delivery> {
   const delivery = await createMailer(serverAt(server.port, { login }), FROM, options).send(sampleMail());
   if (delivery.outcome !== 'accepted') expectGoodSentence(delivery.reason, server.port);
   return delivery;
@@ -48,7 +48,7 @@ describe('a server that is down is distinguished from a refused recipient or mes
   }
 
   test('by silence', async () => {
-    const silentAt = async (stage: SmtpStage) => sendTo(await broken(stage, 'silence'), IMPATIENCE);
+    const silentAt = async (stage: SmtpStage) => sendTo(await broken(stage, 'silence'), SHORT_LIMIT);
     const [greeting, login, recipient] = await Promise.all([silentAt('greeting'), silentAt('AUTH'), silentAt('RCPT')]);
     expect([greeting, login, recipient]).toMatchObject([true, true, false].map((isServerDown) => ({ isServerDown })));
   });
@@ -123,7 +123,7 @@ describe('refused: the content was never sent', () => {
     await Promise.all(
       BEFORE_CONTENT.map(async (stage) => {
         const server = await broken(stage, 'silence');
-        expect(await sendTo(server, IMPATIENCE)).toMatchObject({ outcome: 'refused', permanent: false });
+        expect(await sendTo(server, SHORT_LIMIT)).toMatchObject({ outcome: 'refused', permanent: false });
         await server.closed;
         expect(server.seen.at(-1)).toBe(stage);
         expect(server.content()).toBe('');
@@ -144,7 +144,7 @@ describe('refused: the content was never sent', () => {
 
   test('the host does not exist', async () => {
     const target = serverAt(587, { host: 'mail.invalid' });
-    const delivery = await createMailer(target, FROM, PATIENCE).send(sampleMail());
+    const delivery = await createMailer(target, FROM, LONG_LIMIT).send(sampleMail());
     expect(delivery).toMatchObject({
       outcome: 'refused',
       permanent: false,
@@ -174,7 +174,7 @@ describe('unknown: the content was being sent, and there was no final reply', ()
     await Promise.all(
       [...answers, 'hello' as SmtpFault].map(async (answer) => {
         const server = await broken('dot', answer);
-        expect(await sendTo(server, IMPATIENCE)).toMatchObject({ outcome: 'unknown' });
+        expect(await sendTo(server, SHORT_LIMIT)).toMatchObject({ outcome: 'unknown' });
         await server.closed;
         expect(server.content()).toContain(SECRET);
       }),

@@ -150,10 +150,10 @@ test('an enrolment is mailed to every admin, with name, time and IP address, and
   deps.config.adminEmails = ['root@example.net', 'ops@example.net'];
   enrol();
   await look();
-  const told = mailed();
-  expect(told.map(({ to }) => to)).toEqual(['root@example.net', 'ops@example.net']);
+  const mails = mailed();
+  expect(mails.map(({ to }) => to)).toEqual(['root@example.net', 'ops@example.net']);
   for (const words of ['Grace', '2026-01-01 00:00:00 UTC', '192.0.2.8', 'profilectl admins confirm Grace']) {
-    expect(told[0]?.text).toContain(words);
+    expect(mails[0]?.text).toContain(words);
   }
   expect(stored()).not.toMatch(/192\.0\.2|Grace/);
 });
@@ -165,7 +165,7 @@ test('if the Developer Platform is off, mails name no pages', async () => {
   signIn();
   enrol();
   await look();
-  const told = mailed();
-  expect(told.length).toBeGreaterThanOrEqual(3);
-  for (const { text } of told) expect(text).not.toContain('/developers');
+  const mails = mailed();
+  expect(mails.length).toBeGreaterThanOrEqual(3);
+  for (const { text } of mails) expect(text).not.toContain('/developers');
 });

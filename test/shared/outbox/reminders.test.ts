@@ -66,14 +66,14 @@ describe('the step that is due', () => {
 describe('the owner', () => {
   test('is reminded once at each step', async () => {
     const w = await world();
-    const told: string[][] = [];
+    const reminded: string[][] = [];
     for (const days of [31, 30, 29, 8, 7, 6, 1, 0.5, -1]) {
       w.leave(days);
       for (let turn = 0; turn < 3; turn++) expect(await w.send()).toBe(false);
-      told.push(w.mailed());
+      reminded.push(w.mailed());
     }
     const to = (words: string) => [`owner1@example.org: ${words}`];
-    expect(told).toEqual([[], to('in 30 days'), [], [], to('in 7 days'), [], to('within a day'), [], []]);
+    expect(reminded).toEqual([[], to('in 30 days'), [], [], to('in 7 days'), [], to('within a day'), [], []]);
     expect(w.log).toHaveLength(3);
     expect(w.log.join()).not.toContain('@');
   });

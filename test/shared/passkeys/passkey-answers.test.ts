@@ -195,7 +195,7 @@ describe('an assertion', () => {
     made = assertionOf(authenticator.assert(CHALLENGE, twist)),
   ) => faultOf(() => assertBy(stored, { ...made, ...sent, response: { ...made.response, ...response } }));
   /** The key as an authenticator sends it at a registration, after the signed data. */
-  const told = Buffer.concat([Buffer.alloc(16), Buffer.of(0, 20), authenticator.credentialId, authenticator.cose]);
+  const attested = Buffer.concat([Buffer.alloc(16), Buffer.of(0, 20), authenticator.credentialId, authenticator.cose]);
 
   test.each<[string, Twist, Parameters<typeof faultWith>[1]]>([
     // Not checked by the library.
@@ -205,7 +205,7 @@ describe('an assertion', () => {
     ['inside a page of another site', { client: { topOrigin: '' } }, {}],
     ['inside a page of another site', { client: { topOrigin: 'https://elsewhere.example' } }, {}],
     ['on several devices', { flags: USUAL_FLAGS | 0x08 }, {}],
-    ['contains a key, which', { flags: USUAL_FLAGS | 0x40, extensions: told }, {}],
+    ['contains a key, which', { flags: USUAL_FLAGS | 0x40, extensions: attested }, {}],
     ["another person's", {}, { response: { userHandle: 'AAAA' } }],
     ['another passkey', {}, { id: 'AAAA', rawId: 'AAAA' }],
     ['malformed', {}, { response: { clientDataJSON: 'not base64url!' } }],

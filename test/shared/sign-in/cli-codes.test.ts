@@ -236,8 +236,8 @@ test('an owner is notified of each login by mail, with the machine’s name, and
   const { access, ada } = await world();
   exchange(access, make(access, ada, { machine: 'desk' }));
   storeSignInNotices(access);
-  const told = access.db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").values();
-  expect(told.map(([about]) => JSON.parse(about as string))).toEqual([
+  const notices = access.db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").values();
+  expect(notices.map(([about]) => JSON.parse(about as string))).toEqual([
     { address: CLIENT.address, agent: 'profilectl on desk' },
   ]);
   const code = make(access, ada);

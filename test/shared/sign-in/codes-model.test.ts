@@ -20,7 +20,7 @@ import { testClock } from '../../support/world.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** A profile in the model; `life` is another number after each erasure. */
+/** A profile in the model; `life` is a different number after each erasure. */
 type Owner = { life: number; email: string };
 
 /** A code in the model, in clear; `owner` is the profile when the code was requested, null if there was none. */

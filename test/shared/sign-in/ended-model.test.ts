@@ -71,7 +71,7 @@ type Thing = {
   kind: (typeof KINDS)[number];
   profile: number;
   era: number;
-  isOver: boolean;
+  hasEnded: boolean;
   works: () => boolean;
   isOnce: boolean;
 };
@@ -155,7 +155,7 @@ test('a credential that was ended never works again, and a change of case ends n
       const email = (ADDRESSES[address[id] as number] as [string | null, number])[0];
       await importLines(access, [{ id, username: `user${id}`, email }], options);
     };
-    const begun = (one: Thing) => !one.isOver && one.era === eras[one.profile];
+    const begun = (one: Thing) => !one.hasEnded && one.era === eras[one.profile];
     const acts = {
       begin: ({ kind, profile: of }: Extract<Step, { do: 'begin' }>) => {
         if (kind === 'code' && ADDRESSES[address[of] as number]?.[0] === null) return;
@@ -163,11 +163,11 @@ test('a credential that was ended never works again, and a change of case ends n
         // A browser has one code. A person has five for profilectl; a new one replaces the oldest.
         if (kind === 'code for profilectl') {
           const open = things.filter((one) => one.kind === kind && one.profile === of && begun(one));
-          if (open.length === 5) (open[0] as Thing).isOver = true;
+          if (open.length === 5) (open[0] as Thing).hasEnded = true;
           (access.clock as ReturnType<typeof testClock>).advance(1);
         }
         const works = begin[kind](of);
-        things.push({ kind, profile: of, era: eras[of] as number, isOver: false, works, isOnce });
+        things.push({ kind, profile: of, era: eras[of] as number, hasEnded: false, works, isOnce });
       },
       address: async ({ profile: of, to, isMerged }: Extract<Step, { do: 'address' }>) => {
         const [before, after] = [ADDRESSES[address[of] as number]?.[1], ADDRESSES[to]?.[1]];
@@ -186,13 +186,13 @@ test('a credential that was ended never works again, and a change of case ends n
       },
       'end all': ({ profile: of }: { profile: number }) => {
         endAllSignIns(access, signed(of));
-        for (const one of things) if (one.profile === of) one.isOver = true;
+        for (const one of things) if (one.profile === of) one.hasEnded = true;
         const alive = 'SELECT count(*) FROM sign_ins WHERE profile_id = ? AND ended_at IS NULL';
         expect(sqlite.query(alive).values(of)).toEqual([[0]]);
       },
       'remove token': () => {
         removeToken(access, opener, onBox('root'));
-        for (const one of things) if (OPENED.includes(one.kind)) one.isOver = true;
+        for (const one of things) if (OPENED.includes(one.kind)) one.hasEnded = true;
         const alive = 'SELECT count(*) FROM sign_ins WHERE opened_by = ? AND ended_at IS NULL';
         expect(sqlite.query(alive).values(opener)).toEqual([[0]]);
         opener = openerFor(access);

@@ -25,7 +25,7 @@ export type ServerProcessOptions = {
   patienceMs?: number;
 };
 
-const PATIENCE_MS = 20_000;
+const TIME_LIMIT_MS = 20_000;
 
 /** Starts `profilectl serve` on any port and waits for its URL. Killed when the test file is done. */
 export async function startServerProcess(
@@ -54,7 +54,7 @@ export async function startServerProcess(
   };
   const gathered = Promise.all([gather(child.stdout), gather(child.stderr)]);
   const see = async (text: RegExp): Promise<RegExpExecArray> => {
-    const deadline = performance.now() + (options.patienceMs ?? PATIENCE_MS);
+    const deadline = performance.now() + (options.patienceMs ?? TIME_LIMIT_MS);
     for (;;) {
       const found = text.exec(printed);
       if (found !== null) return found;

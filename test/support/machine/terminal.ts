@@ -27,7 +27,7 @@ export const KEY = {
   ctrlU: '\u0015',
 } as const;
 
-const PATIENCE_MS = 10_000;
+const TIME_LIMIT_MS = 10_000;
 
 /** Wide enough for the longest question with a test run's paths, which would otherwise wrap differently each time. */
 const WIDE = 300;
@@ -58,7 +58,7 @@ export function openTerminal(
   const screen = () => Bun.stripANSI(printed);
   afterAll(() => noteOutput(screen()));
   const see = async (text: string | RegExp) => {
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + TIME_LIMIT_MS;
     for (;;) {
       const rest = screen().slice(seenUpTo);
       const at = typeof text === 'string' ? rest.indexOf(text) : rest.search(text);

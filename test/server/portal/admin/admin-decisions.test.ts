@@ -416,15 +416,15 @@ test('an admin sees which other admin is deciding on the same request, until the
   const hopper = await signInAdmin(world, 'Hopper');
   const { access, clock } = world;
   const identifier = await request(access, ADA);
-  const told = async (who: typeof grace) =>
+  const isShown = async (who: typeof grace) =>
     textOf(await keyPageOf(world, who, identifier)).includes('has been deciding');
   const page = await askToDecide(world, grace, identifier, APPROVAL);
   expect(textOf(await keyPageOf(world, hopper, identifier))).toContain(
     'Admin Grace has been deciding on this key since 2026-01-01 00:00 UTC, and is about to approve it.',
   );
-  expect(await told(grace)).toBe(false);
+  expect(await isShown(grace)).toBe(false);
   clock.advance(5 * 60_000);
-  expect(await told(hopper)).toBe(false);
+  expect(await isShown(hopper)).toBe(false);
   expect((await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator))).status).toBe(403);
 });
 

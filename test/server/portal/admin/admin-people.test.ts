@@ -52,8 +52,8 @@ describe('a passkey is registered by the link of `admins add`', () => {
       textOf(elsewhere).includes('profilectl admins confirm with your name'),
       elsewhere.body.includes('data-copy="'),
     ]).toEqual([true, false]);
-    const told = access.db.$client.query("SELECT about FROM notices WHERE kind = 'enrolment'").all();
-    expect(JSON.stringify(told)).toMatch(/Grace.*192\.0\.2\.7/);
+    const notices = access.db.$client.query("SELECT about FROM notices WHERE kind = 'enrolment'").all();
+    expect(JSON.stringify(notices)).toMatch(/Grace.*192\.0\.2\.7/);
     const signIn = async () => {
       const page = await visit(world, SIGN_IN, { form: {} });
       return visit(world, SIGN_IN, { form: withPasskey(page, authenticator) });

@@ -225,20 +225,22 @@ describe('a sign-in from a browser that the owner has not used before', () => {
       cookie,
       headers: { 'user-agent': 'profilectl on a machine of your bank, call +1 555 0100' },
     });
-  const told = ({ access: { db } }: OwnerWorld) =>
+  const noticesOf = ({ access: { db } }: OwnerWorld) =>
     db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").all() as { about: string }[];
 
   test('sends one e-mail, without any text of the browser, and the next one from the same browser sends none', async () => {
     const world = await ownerWorld();
     const first = await enter(world, await codeOf(world));
     expect(first.status).toBe(303);
-    expect(told(world).map(({ about }) => JSON.parse(about))).toEqual([{ address: '192.0.2.7', agent: 'A browser' }]);
+    expect(noticesOf(world).map(({ about }) => JSON.parse(about))).toEqual([
+      { address: '192.0.2.7', agent: 'A browser' },
+    ]);
     const known = valuesOf(first, 'set-cookie')
       .find((value) => value.startsWith('known='))
       ?.split(';')[0];
     world.clock.advance(60_000);
     expect((await enter(world, `${await codeOf(world)}; ${known}`)).status).toBe(303);
-    expect(told(world)).toHaveLength(1);
+    expect(noticesOf(world)).toHaveLength(1);
   });
 
   test('fails if the notification can’t be stored, and the code still works afterwards', async () => {
@@ -265,11 +267,13 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     const entered = await askPages(world, '/developers/sign-in/code', sent);
     expect(entered.status).toBe(303);
     expect(world.services.background.running.size).toBe(1);
-    expect(told(world)).toEqual([]);
+    expect(noticesOf(world)).toEqual([]);
     other.run('ROLLBACK');
     other.close();
     await settleBackground(world.services.background);
-    expect(told(world).map(({ about }) => JSON.parse(about))).toEqual([{ address: '192.0.2.7', agent: 'A browser' }]);
+    expect(noticesOf(world).map(({ about }) => JSON.parse(about))).toEqual([
+      { address: '192.0.2.7', agent: 'A browser' },
+    ]);
     expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });
   });
 
@@ -287,7 +291,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
     await importLines(world.access, [{ ...BEA, email: 'another@example.org' }]);
     clearInterval(startSweeping(world.services));
     await settleBackground(world.services.background);
-    expect(told(world)).toHaveLength(1);
+    expect(noticesOf(world)).toHaveLength(1);
     expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });
   });
 });

@@ -548,15 +548,15 @@ describe('what an owner does with a key', () => {
     await at(world, `/${identifier}/revoke`, { reason: '' });
     expect(mails(access)).toHaveLength(before);
     await sendDueNotices(access, () => undefined, false);
-    const told = mails(access)
+    const mailed = mails(access)
       .slice(before)
       .filter((mail) => mail.includes(ADA.email));
-    expect(told.map((mail) => /^Subject: (.*?)\r?$/m.exec(mail)?.[1])).toEqual([
+    expect(mailed.map((mail) => /^Subject: (.*?)\r?$/m.exec(mail)?.[1])).toEqual([
       expect.stringMatching(/was requested in your name$/),
       expect.stringMatching(/was renamed$/),
       expect.stringMatching(/revoked/),
     ]);
-    for (const mail of told.slice(0, 2))
+    for (const mail of mailed.slice(0, 2))
       expect(mail.replace(/=\r?\n/g, '')).toContain(`${access.config.publicUrl}${path}`);
   });
 });

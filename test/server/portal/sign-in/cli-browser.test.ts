@@ -40,22 +40,22 @@ async function keepCookie(page: Page): Promise<void> {
   await page.context().addCookies([{ name, value, url: OWN, secure: true, httpOnly: true, sameSite: 'Lax' }]);
 }
 
-/** Listens like profilectl; `told` resolves to the parameters of its callback. */
+/** Listens like profilectl; `received` resolves to the parameters of its callback. */
 function listen() {
-  const told = Promise.withResolvers<Record<string, string>>();
+  const received = Promise.withResolvers<Record<string, string>>();
   const listener = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     fetch: ({ url }) => {
       const { pathname, searchParams } = new URL(url);
-      if (pathname === '/callback') told.resolve(Object.fromEntries(searchParams));
+      if (pathname === '/callback') received.resolve(Object.fromEntries(searchParams));
       return new Response('<!doctype html><title>Done</title><h1>Done</h1>', {
         headers: { 'Content-Type': 'text/html' },
       });
     },
   });
   afterAll(() => listener.stop(true));
-  return { told: told.promise, redirectUri: `http://127.0.0.1:${listener.port}/callback` };
+  return { received: received.promise, redirectUri: `http://127.0.0.1:${listener.port}/callback` };
 }
 
 const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor();
@@ -84,7 +84,7 @@ const WIDE: Size = { width: 1280, colorScheme: 'light' };
 
 describe.skipIf(!hasChromium)('profilectl login', () => {
   test('returns its code to profilectl after signing in, by keyboard, at 320 pixels and without scripts', async () => {
-    const { told, redirectUri } = listen();
+    const { received, redirectUri } = listen();
     const state = 'a state & more';
     const { page, troubles } = await openPage(OWN + cliPath({ redirect_uri: redirectUri, state }), NARROW);
     await signIn(page);
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
     await tabTo(page, 'Allow');
     await page.keyboard.press('Enter');
-    const { code = '', ...rest } = await told;
+    const { code = '', ...rest } = await received;
     noteToken(code);
     expect(rest).toEqual({ state, iss: OWN });
     await heading(page, 'Done');
@@ -103,12 +103,12 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
   }, 60_000);
 
   test('reports a refusal to profilectl, or shows a code to type, on pages in which axe finds no violations', async () => {
-    const { told, redirectUri } = listen();
+    const { received, redirectUri } = listen();
     const { page, troubles } = await openPage(`${OWN}/developers/found`, WIDE);
     await keepCookie(page);
     await page.goto(OWN + cliPath({ redirect_uri: redirectUri }));
     await page.getByRole('button', { name: 'Cancel' }).click();
-    expect(await told).toEqual({ error: 'access_denied', state: 'a state', iss: OWN });
+    expect(await received).toEqual({ error: 'access_denied', state: 'a state', iss: OWN });
     await heading(page, 'Done');
     await page.goto(OWN + cliPath({ redirect_uri: null, state: null, machine: 'm'.repeat(64) }));
     for (const width of [320, 1280]) {

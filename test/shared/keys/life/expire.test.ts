@@ -154,11 +154,11 @@ test('a key is Active, expired, or stored as expired exactly when a model says s
           for (const key of model) if (settledMs !== null && settledMs >= key.expiresAtMs) key.isStored = true;
         }
         for (const { identifier, secret, expiresAtMs, isStored } of model) {
-          const isOver = isStored || clock.nowMs() >= expiresAtMs;
+          const isExpired = isStored || clock.nowMs() >= expiresAtMs;
           expect(readKey(deps.db, identifier).state).toBe(isStored ? 'expired' : 'Active');
-          expect(showKey(deps, identifier).state).toBe(isOver ? 'expired' : 'Active');
-          expect(verify(secret) === null).toBe(isOver);
-          expect(keyHistory(deps, identifier).at(-1)?.event === 'expired').toBe(isOver);
+          expect(showKey(deps, identifier).state).toBe(isExpired ? 'expired' : 'Active');
+          expect(verify(secret) === null).toBe(isExpired);
+          expect(keyHistory(deps, identifier).at(-1)?.event === 'expired').toBe(isExpired);
         }
       }
       expect(checkDatabase(deps.db).faults).toEqual([]);

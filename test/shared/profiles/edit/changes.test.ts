@@ -80,7 +80,7 @@ test('a reader at any time learns of every profile that changed, or that any pro
     );
   let seen = await linesById();
   let seq = start;
-  let told = 0;
+  let reported = 0;
   for (let step = 0; step < 150; step++) {
     const lines = Array.from({ length: 1 + random(6) }, () => {
       const id = 1 + random(12);
@@ -98,14 +98,14 @@ test('a reader at any time learns of every profile that changed, or that any pro
     const changes = since(seq);
     const changed = [...new Set([...seen.keys(), ...now.keys()])].filter((id) => seen.get(id) !== now.get(id));
     if (changes.ids !== null) {
-      told++;
+      reported++;
       expect(changed.filter((id) => !changes.ids?.includes(id))).toEqual([]);
     }
     seen = now;
     seq = changes.seq;
     expect(since(seq)).toEqual({ seq, ids: [] });
   }
-  expect(told).toBeGreaterThan(20);
+  expect(reported).toBeGreaterThan(20);
 });
 
 test('a rollback, and a transaction without changes, records nothing', async () => {

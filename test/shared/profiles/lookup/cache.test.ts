@@ -21,7 +21,7 @@ import { testClock, testDeps } from '../../../support/world.ts';
 /** When the key with the reminder expires. */
 const EXPIRY_MS = Date.UTC(2030);
 
-/** How long a change by SQL by hand may stay unseen. */
+/** How long a change made by hand with SQL may go unnoticed. */
 const DROP_ALL_AFTER_MS = 10_000;
 
 /** A database of 20 profiles with links, and a server's sources on it; `reads` counts the reads of profiles. */
@@ -121,7 +121,7 @@ describe('a hot profile, its links and the leaderboard stay cached', () => {
   });
 });
 
-describe('a change by SQL by hand', () => {
+describe('a change made by hand with SQL', () => {
   const byHand = "UPDATE profiles SET display_name = 'By hand' WHERE id = 7";
   const isShown = (texts: readonly string[]) => texts[12]?.includes('By hand') && texts.at(-1)?.includes('By hand');
 
