@@ -34,13 +34,13 @@ function lintCompose(path: string): string[] {
 }
 
 describe('the linters', () => {
-  test('find no problem in the Dockerfile, and one if a word is wrong', () => {
+  test('accept the Dockerfile, and report a misspelt word in it', () => {
     expect(validate(DOCKERFILE)).toEqual([]);
     expect(validate(DOCKERFILE.replace('HEALTHCHECK', 'HEALTCHECK'))).toHaveLength(1);
     expect(validate(DOCKERFILE.replace('--from=package', '--form=package'))).toHaveLength(1);
   });
 
-  test.each(COMPOSE_FILES)('find no problem in %s with the schema of Compose, and one if a word is wrong', (path) => {
+  test.each(COMPOSE_FILES)('accept %s with the schema of Compose, and report a misspelt word in it', (path) => {
     expect(lintCompose(join(PROJECT, path))).toEqual([]);
     const file = join(tempFolder(), 'compose.yaml');
     writeFileSync(file, read(path).replace('read_only:', 'readonly:'));

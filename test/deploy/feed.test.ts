@@ -206,7 +206,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
     await expectSame();
   });
 
-  test('a ban in a row of PostgreSQL makes the profile’s key get 401, and its end lets the key work again', async () => {
+  test('a ban in a PostgreSQL row makes the profile’s key get a 401, and lifting it makes the key work again', async () => {
     const { sql } = world.postgres;
     await expectSame();
     const answerToKey = await world.keyOf('ada');

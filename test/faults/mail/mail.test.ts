@@ -172,7 +172,7 @@ async function expectApprovable(identifier: string, content: string): Promise<vo
   expect(mailedSecrets(deps, identifier).map((secret) => verify(secret)?.identifier)).toEqual([identifier]);
 }
 
-describe('the admin reads what to do, and the key is still pending', () => {
+describe('the error says what to do, and the key is still pending', () => {
   for (const { name, server, url, code, result, sentence } of CASES) {
     test(`${name}: ${code}, ${result}`, async () => {
       const identifier = await newKey();

@@ -124,7 +124,7 @@ describe('a response has at most 1 MiB', () => {
     expect([shown.length, pages > 12]).toEqual([213, true]);
   });
 
-  test('a lookup of many that would exceed it is refused, says what to do, and still costs its price', async () => {
+  test('a lookup of many that would exceed it is refused, says what to do, and is still charged in full', async () => {
     const { secret: counted } = await keyFor(server.deps, ['100/1m']);
     const answer = await ask(batch(101, 12), {}, counted);
     const left = { RateLimit: '"1m";r=87;t=60' };

@@ -55,7 +55,7 @@ test('a response comes back unchanged, with all of its cookies', async () => {
   expect([answer.status, await answer.text(), answer.headers.getSetCookie()]).toEqual([418, '\u00e4', ['a=1', 'b=2']]);
 });
 
-test('a body that is too long arrives cut one byte after the limit, or empty if its Content-Length is too long', async () => {
+test('a body that is too long arrives truncated one byte past the limit, or empty if its Content-Length is too long', async () => {
   const { seen, fetch } = bridge();
   const long = 'x'.repeat(2 * MAX_FORM_BYTES);
   await fetch(new Request('http://h/', { method: 'POST', body: new Blob([long]).stream() }));

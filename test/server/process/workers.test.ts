@@ -173,7 +173,7 @@ test('every worker applies a revocation within 10 ms of its commit, and all shar
   await server.stop();
 });
 
-test('every worker applies a suspension, and its end, within 10 ms of the commit', async () => {
+test('every worker applies a suspension and a resumption within 10 ms of the commit', async () => {
   const variables = { WORKERS: '2', TRUSTED_PROXIES: '127.0.0.1' };
   const server = await startCrew(testDeps({ variables }));
   const { secret, identifier } = await keyFor(server.deps, ['100000/1d']);

@@ -98,7 +98,7 @@ describe('an admin', () => {
     expect((await refusal(() => removeAdmin(access, 'nobody', OPERATOR))).message).toBe('There is no admin nobody.');
   });
 
-  test('loses sessions, older links and passkeys by a new invitation, but not passkeys that are to be kept', async () => {
+  test('loses sessions, older links and passkeys when invited again, but not passkeys that are to be kept', async () => {
     const access = world();
     const first = await enrol(access, 'Grace');
     const { token } = await signIn(access, first);

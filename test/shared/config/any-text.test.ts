@@ -67,7 +67,7 @@ test('any text in any variable is accepted or refused with one sentence that beg
   );
 });
 
-test('any texts in all variables cause at most one error each, and the first is thrown', () => {
+test('any strings in all variables cause at most one error each, and the first is thrown', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...NAMES), text), (source) => {
       const { faults } = surveyConfig(source);

@@ -133,7 +133,7 @@ describe('a decision of an admin', () => {
     );
   });
 
-  test('has a unique text, whatever its inputs, which does not depend on their order', () => {
+  test('is serialised uniquely, whatever its inputs, and in the same way in whatever order they are given', () => {
     const value = fc.oneof(fc.nat(3), fc.constantFrom(null, '', 'x'), fc.array(fc.record({ quota: fc.nat(2) })));
     const inputs = fc.uniqueArray(fc.tuple(fc.constantFrom('reason', 'expiresAtMs', 'another'), value), {
       selector: ([name]) => name,

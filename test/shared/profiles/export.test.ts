@@ -65,7 +65,7 @@ describe('export, import into an empty database, export', () => {
   });
 });
 
-test('texts are written as by JSON.stringify, whatever characters they contain', async () => {
+test('strings are written as by JSON.stringify, whatever characters they contain', async () => {
   const deps = testDeps();
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { maxLength: 20 }), async (some) => {

@@ -48,7 +48,7 @@ function ownerOf(access: Access, id: number): Signed {
   return ownerToSign(access, id) as Signed;
 }
 
-test('a token identifies its person and where it was issued; other texts identify nobody', async () => {
+test('a token identifies its person and where it was issued; other strings identify nobody', async () => {
   const { access, ada, grace, begin } = await world();
   const [one, two] = [begin(ada, 'desk'), begin(grace)];
   expect(readTokenText(one.token)).toEqual({ prefix: 'plt', identifier: one.identifier });
@@ -160,7 +160,7 @@ describe('an owner’s tokens are invalid immediately after', () => {
   }
 });
 
-test('a token survives a new username, a new text and a ban', async () => {
+test('a token survives a new username and a ban', async () => {
   const { access, ada, begin, isAlive } = await world();
   const one = begin(ada);
   await importLines(access, [{ ...ADA, username: 'lovelace', banned: true }]);

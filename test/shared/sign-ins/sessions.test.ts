@@ -120,7 +120,7 @@ describe('a session is invalid immediately after', () => {
   }
 });
 
-test('a session survives a new username, a new text and a ban', async () => {
+test('a session survives a new username, a new display name and a ban', async () => {
   const { access, signIn } = await world();
   const { token } = signIn();
   await importLines(access, [{ ...ADA, username: 'lovelace', displayName: 'Countess', banned: true }]);

@@ -255,7 +255,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
   }, 60_000);
 });
 
-describe.skipIf(!hasChromium)('everybody can use the pages for admins', () => {
+describe.skipIf(!hasChromium)('the pages for admins are accessible', () => {
   test('axe finds no violations and nothing is cut off, narrow and dark, wide and light', async () => {
     const { identifier: used } = await issue(access, { profile: 'bea', name: `Long${'g'.repeat(56)}` });
     useKey(access, used, 20);

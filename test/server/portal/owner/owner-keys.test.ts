@@ -183,7 +183,7 @@ describe('a request', () => {
     expect(afterOne).not.toEqual(before);
   });
 
-  test('from another form, by another owner or with other texts is a separate request', async () => {
+  test('from another form, by another owner or with other text is a separate request', async () => {
     const world = await ownerWorld();
     const formId = formIdOf(await at(world, '/new'));
     expect(formIdOf(await at(world, '/new'))).not.toBe(formId);
@@ -283,7 +283,7 @@ test('an owner without keys reads what a key is for, what happens next, and how 
   );
 });
 
-test('a pending key says how many requests are older, but no usual wait before five were decided', async () => {
+test('a pending key says how many requests are older, but no usual wait until five have been decided', async () => {
   const world = await ownerWorld();
   await request(world.access, { profile: 'bea' });
   world.clock.advance(3_600_000);

@@ -53,7 +53,7 @@ test('a file of another format is refused with its format, and the command in th
   }
 });
 
-test('input that is not a file is called The input', () => {
+test('errors call input that is not a file “The input”', () => {
   expect(formatFault(Bun.gzipSync(TEXT), null)).toBe(
     'The input is compressed with gzip. Try: zcat | profilectl profiles import -',
   );
