@@ -54,6 +54,8 @@ export type Texts = {
   /** The heading of the confirmation, before the identifier: `Approve key`. */
   title: string;
   button: string;
+  /** The button below its form on the key's page, if {@link button} alone does not say what it changes. */
+  formButton?: string;
   /** Shown below the confirmation's values. */
   consequence: string;
   /** The message on the next page; null if that page says it anyway. */

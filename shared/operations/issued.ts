@@ -41,7 +41,7 @@ the quota changes; a limit with a new window starts unused.`,
     json: decision('change', 'change what an Active or suspended key may do'),
   },
   texts: {
-    ...{ title: 'Change key', button: 'Change' },
+    ...{ title: 'Change key', button: 'Change', formButton: 'Change this key' },
     consequence:
       'The change applies at once, the secret stays the same, and the owner gets an e-mail with the old and new values.',
     done: 'Key changed. Its owner gets an e-mail with the old and new values.',

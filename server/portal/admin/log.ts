@@ -5,10 +5,11 @@ import type { LogFilter } from '../../../shared/admins/log-rows.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
+import { readKey } from '../../../shared/keys/record.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, textField } from '../html/fields.ts';
-import { keyLink } from '../html/key-facts.ts';
+import { nameOf } from '../html/key-facts.ts';
 import { columnTime, pageSentence, WHEN } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
@@ -79,14 +80,21 @@ function logTable(context: PageContext, entries: readonly LogEntry[]): Html {
   return html`<table><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** The sentence of an entry, in which a key's identifier is a link, and below it the text that a person wrote. */
+/** The sentence of an entry, in which a key's name is a link, and below it the text that a person wrote. */
 function whatOf(context: PageContext, { kind, identifier, text, written: theirs }: LogEntry): Html {
   const [before = '', ...after] = kind.startsWith('key-') && identifier !== null ? text.split(identifier) : [text];
   const linked =
     after.length === 0 || identifier === null
       ? html`<bdi>${pageSentence(text)}</bdi>`
-      : html`${before}${keyLink(identifier, adminKeyPath(context))}${pageSentence(after.join(identifier))}`;
+      : html`${before}${namedKey(context, identifier)}${pageSentence(after.join(identifier))}`;
   return html`${linked}${theirs === '' ? '' : html`<br><span class="text soft">${userText(theirs)}</span>`}`;
+}
+
+/** The name of a key as a link, with its identifier in brackets; of an erased key only the identifier. */
+function namedKey(context: PageContext, identifier: string): Html {
+  const { name } = readKey(context.access.db, identifier);
+  const link = html`<a href="${adminKeyPath(context)(identifier)}">${nameOf({ name, identifier })}</a>`;
+  return name === '' ? link : html`${link} (<code>${identifier}</code>)`;
 }
 
 function filterForm({ access: { config } }: PageContext, wanted: Wanted, faults: Faults): Html {

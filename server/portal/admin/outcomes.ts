@@ -4,6 +4,7 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import type { Decision } from '../../../shared/passkeys/decision.ts';
 import { type Authorised, readAuthorised } from '../../../shared/passkeys/pending-decisions.ts';
+import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
@@ -46,7 +47,7 @@ export async function outcomes(context: PageContext): Promise<Page> {
     title: sum,
     where: 'Requests',
     scripts: isOpen ? LOOK_SCRIPTS : [],
-    body: html`<h1>${lines.length} decisions</h1>
+    body: html`<h1 id="done" ${data}>${doneOf(authorised.decisions[0] as Decision, lines)}</h1>
 <p id="sum" role="status" ${data}>${sum}</p>
 <div id="outcomes" ${data}><ol class="rows plain">${items}</ol>${again}</div>
 <ul class="actions"><li><a href="${publicPath(access.config, QUEUE_PATH)}">Requests</a></li></ul>`,
@@ -80,6 +81,13 @@ async function lineOf(
 
 function isOwn(context: PageContext, by: string): boolean {
   return by === `admin ${signedAdmin(context).name}`;
+}
+
+/** The heading: `10 requests approved`, or `8 of 12 requests approved`. */
+function doneOf({ operation }: Decision, lines: readonly Line[]): string {
+  const done = lines.filter(({ kind }) => kind === 'done').length;
+  const of = done === lines.length ? '' : `${done} of `;
+  return `${of}${countText(lines.length, 'request')} ${operationOf({ operation }).event}`;
 }
 
 /** The summary: `8 of 12 mailed, 1 refused, 3 not started`. */

@@ -27,7 +27,7 @@ ${factList([
   ...(found.lastFeed === null ? [] : [['Last feed', importFact(found.lastFeed, nowMs)] as const]),
   ['Disk', diskFact(found.disk)],
 ])}
-<h2>Requests</h2>
+<h2>API requests</h2>
 ${outcomeTable(found.days)}
 ${usageChart(found)}
 <h2>Near or at a limit</h2>

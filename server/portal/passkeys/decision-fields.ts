@@ -68,7 +68,7 @@ export function decisionLinks(access: Access, key: KeyView): Html {
 
 /** The button of a form, outside of the form. */
 function buttonOf({ name, texts, isDangerous }: AnyOperation, isSecond: boolean): Html {
-  return html`<button${buttonLook({ isSecond, isDangerous })} form="${name}">${texts?.button ?? name}…</button> `;
+  return html`<button${buttonLook({ isSecond, isDangerous })} form="${name}">${texts?.formButton ?? texts?.button ?? name}…</button> `;
 }
 
 function formOf(parts: DecisionParts, operation: AnyOperation): Html {

@@ -80,7 +80,7 @@ test.skipIf(!hasChromium)(
     await lookAs(admin, `/admin/keys/${active}`, 'Change “Bot with every outcome”?', async () => {
       await page.getByRole('group', { name: 'Expires' }).getByLabel('never').check();
       await page.getByLabel('read the leaderboard').check();
-      await press(page, 'Change…');
+      await press(page, 'Change this key…');
     });
     expect(await page.locator('del, ins').count()).toBe(3);
     await lookAs(admin, `/admin/keys/${active}`, 'Suspend “Bot with every outcome”?', () => press(page, 'Suspend…'));

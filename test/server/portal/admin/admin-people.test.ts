@@ -291,8 +291,8 @@ describe('people and decisions', () => {
     const page = await visit(world, '/developers/admin/log', { cookie });
     const text = textOf(page);
     const order = [
-      `2026-01-01 00:01 admin Grace Rejected the request for key ${other}`,
-      `admin (on the box) Approved key ${identifier}`,
+      `2026-01-01 00:01 admin Grace Rejected the request for key Bot (${other})`,
+      `admin (on the box) Approved key Bot (${identifier})`,
       'root (on the box) Confirmed a passkey of the admin Grace Laptop',
       'admin Grace Registered a passkey of the admin Grace Laptop',
       'root (on the box) Added the admin Grace',
@@ -301,7 +301,7 @@ describe('people and decisions', () => {
     // Entries with the same time are ordered by their tables.
     expect(order[0]?.[1]).toBeLessThan(Math.min(...order.slice(1).map(([, at]) => at)));
     expect(page.body).toContain('Say &lt;more&gt;.');
-    expect(page.body).toContain(`Rejected the request for key <a class="mono" href="/developers/admin/keys/${other}">`);
+    expect(page.body).toContain(`key <a href="/developers/admin/keys/${other}"><bdi>Bot</bdi></a> (`);
     // The time zone is shown once, in the head of the column.
     expect(text.match(/\bUTC\b/g)?.length).toBe(1 + text.split('A UTC date').length - 1);
     for (let at = 0; at < 60; at++) {

@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await admin.type('Reason', 'Say which program reads the board, how often, and where its users see the data.');
     await admin.tap('button', 'Reject with my passkey');
     await page.getByText('2 of 2 rejected').waitFor();
-    await admin.read('2 decisions');
+    await admin.read('2 requests rejected');
     await admin.tap('link', 'Requests');
     await admin.read('Requests', 'Choose the first 10');
     await admin.tap('link', 'Choose the first 10');
@@ -188,7 +188,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await admin.read('Approve 10 requests?', 'Badge bot 0');
     await admin.tap('button', 'Approve with my passkey');
     await page.getByText('10 of 10 mailed').waitFor();
-    await admin.read('10 decisions', '10 of 10 mailed');
+    await admin.read('10 requests approved', '10 of 10 mailed');
     // Each of two touches of the passkey takes as long as a tap.
     admin.did.taps += 2;
     process.stderr.write(`Twelve requests take ${admin.seconds()} s\n`);

@@ -71,7 +71,7 @@ test('the overview shows requests by outcome, the busiest keys, keys near their 
     '1 abandoned in the last 30 days.',
     `request about ${waiting} to address 1 of ADMIN_EMAIL, 20 minutes ago: No such`,
     'Last import 20 minutes ago by root (on the box): 12 000 lines, 3 of them refused.',
-    'Outcome Today (UTC) Last 30 days All 3 093 4 596 Successful 2 090 3 090 Not found 3 6',
+    'API requests Outcome Today (UTC) Last 30 days All 3 093 4 596 Successful 2 090 3 090 Not found 3 6',
     'Over a limit 1 000 1 500 Failed 0 0',
     'Quiet bot bea 10 of 60 per minute 0',
     'Busy <bot> ada 5 000 of 5 000 per day 1 000',

@@ -96,7 +96,7 @@ test('one assertion approves several requests as requested; each is shown comple
   const answer = await send(world, grace, withPasskey(page, grace.authenticator));
   await settleBackground(world.services.background);
   const outcomes = await outcomesOf(world, grace, answer);
-  expect(textOf(outcomes)).toContain('7 of 7 mailed');
+  expect(textOf(outcomes)).toContain('7 requests approved 7 of 7 mailed');
   for (const key of all) {
     expect([showKey(access, key).state, mailedSecrets(access, key).length]).toEqual(['Active', 1]);
     expect(keyHistory(access, key).at(-1)?.by).toBe('admin Grace');
@@ -468,7 +468,7 @@ describe('while the e-mails are on their way', () => {
     await arrived(4);
     expect([begun(), attempts()]).toEqual([4, 4]);
     const during = await outcomesOf(world, grace, answer);
-    expect(textOf(during)).toContain('0 of 6 mailed');
+    expect(textOf(during)).toContain('0 of 6 requests approved 0 of 6 mailed');
     expect(during.body.match(/>mailing</g)?.length).toBe(4);
     expect(during.body.match(/>waiting</g)?.length).toBe(2);
     expect(during.body).toContain('data-result="open"');
