@@ -13,7 +13,7 @@ import {
 } from '../support/network/proxy.ts';
 import { insertProfile } from '../support/profiles.ts';
 
-// The pages under /developers behind the two proxies of `deploy/`; skipped by name if these are not installed.
+// The pages under /developers behind the two proxies of `deploy/`; skipped and listed if these are not installed.
 
 const SPOOFED = { 'X-Forwarded-For': '203.0.113.5', 'X-Forwarded-Proto': 'http', Forwarded: 'for=203.0.113.5' };
 

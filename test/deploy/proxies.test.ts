@@ -24,7 +24,7 @@ import { insertProfile } from '../support/profiles.ts';
 import { prepare } from '../support/requests.ts';
 import { tempFolder } from '../support/world.ts';
 
-// The two configurations of `deploy/`, run by the real programs; skipped by name if these are not installed.
+// The two configurations of `deploy/`, run by the real programs; skipped and listed if these are not installed.
 
 const SPOOFED = { 'X-Forwarded-For': '203.0.113.5', 'X-Forwarded-Proto': 'http', Forwarded: 'for=203.0.113.5' };
 

@@ -7,8 +7,8 @@ import { PROJECT } from '../support/cli.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { tempFolder } from '../support/world.ts';
 
-// deploy/alerts.yml and deploy/grafana.json use only metrics that /metrics has, and Prometheus' own program runs the
-// alerts on series of healthy and of broken servers.
+// deploy/alerts.yml and deploy/grafana.json use only metrics that /metrics has, and promtool, a program of Prometheus,
+// runs the alerts on series of healthy and of broken servers.
 
 type Rule = { alert: string; expr: string; annotations: { summary: string; description: string } };
 
@@ -93,7 +93,7 @@ test('the panels of the dashboard do not overlap', () => {
 
 const isAbsent = Bun.which('promtool') === null;
 
-/** Runs Prometheus' own program; returns its output if it finds a problem. */
+/** Runs promtool; returns its output if it finds a problem. */
 async function promtool(...words: string[]): Promise<string> {
   const child = Bun.spawn(['promtool', ...words], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);

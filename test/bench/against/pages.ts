@@ -18,7 +18,7 @@ export type Running = Target & { mails: string };
 const PAGE_CONNECTIONS = 16;
 const FLOOD_CONNECTIONS = 200;
 const ACTION_EACH_MS = 200;
-/** The share of the throughput that wrk reaches with the other checkout. */
+/** The load of lookups, as a share of the throughput that wrk reaches with the other checkout. */
 const SHARE_OF_MAXIMUM = 0.25;
 const TIME_LIMIT_MS = 10_000;
 const LOOK_EACH_MS = 20;

@@ -112,7 +112,7 @@ const WARMING_VISITS = 200;
 
 /**
  * Processor time of a visit, compared with a leaderboard page of fifty: 6 requests, the mail with the code and the
- * one with the secret. Notices about the visit are sent some seconds later, in whatever round that is.
+ * one with the secret. Notices about the visit are sent some seconds later, perhaps in a later round.
  */
 async function visits(bench: Bench, database: string): Promise<Result> {
   const board = traffic(bench, boardPages(bench.profiles));

@@ -10,7 +10,7 @@ import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 // A power cut loses data that was written but not flushed (fdatasync), so the system calls of a real server show what
-// would be lost at any moment. Skipped, and named, if strace is missing or may not trace.
+// would be lost at any moment. Skipped, and listed as such, if strace is missing or not permitted to trace.
 
 type Call = { thread: number; begunAt: number; endedAt: number; isSync: boolean };
 

@@ -11,8 +11,8 @@ import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { enrol } from '../../support/portal/admins.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
-// A disk that fails once, at each system call that `db restore` makes for the old database. Skipped by name if strace
-// is missing or may not trace.
+// A disk that fails once, at each system call that `db restore` makes for the old database. Skipped, and listed as
+// such, if strace is missing or not permitted to trace.
 
 /** The calls that fail. Locking and looking for files happens before and after reading and writing them. */
 const CALLS = [
@@ -102,18 +102,19 @@ test.skipIf(!HAS_STRACE)(
       Array.from({ length: times }, (_, at) => `inject=${call}:error=EIO:when=${at + 1}`),
     );
     expect(failures.length).toBeGreaterThan(30);
-    const unlike = [];
+    const wrong = [];
     for (const failure of failures) {
       const { db, done, left, seen: failed } = await restoreIn(made, failure);
       expect(failed).toContain('INJECTED');
       const isRestored = done.code === 0;
       const expected = { ...people, profiles: isRestored ? [] : ['ada'] };
-      const isSaid = isRestored || (done.code === 1 && !/damaged|bug/.test(done.stderr));
-      const isLeft = isRestored ? left.some((name) => /Z$/.test(name)) : left.length === 0;
+      const isReported = isRestored || (done.code === 1 && !/damaged|bug/.test(done.stderr));
+      const hasRightFiles = isRestored ? left.some((name) => /Z$/.test(name)) : left.length === 0;
       const content = contentOf(db);
-      if (!isSaid || !isLeft || !Bun.deepEquals(content, expected)) unlike.push({ failure, done, left, content });
+      if (!isReported || !hasRightFiles || !Bun.deepEquals(content, expected))
+        wrong.push({ failure, done, left, content });
     }
-    expect(unlike).toEqual([]);
+    expect(wrong).toEqual([]);
   },
   300_000,
 );

@@ -10,7 +10,8 @@ import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Files left by a command that ends while it copies the database. strace ends or stops it at the system call that
-// names the finished copy, or in a restore the old database. Skipped by name if strace is missing or may not trace.
+// names the finished copy, or in a restore the old database. Skipped, and listed as such,
+// if strace is missing or not permitted to trace.
 
 /** The made-up next version, whose `serve` upgrades a database of the current one. */
 const PROGRAM = nextVersion().words;

@@ -19,7 +19,7 @@ const MAX_BYTES = 250 * 1024 * 1024;
 const BOARD = '/api/leaderboard?limit=100';
 
 for (const workers of ['1', '2']) {
-  test(`with ${workers} workers, large unread responses take little memory, and everybody else is served`, async () => {
+  test(`with ${workers} workers, large unread responses take little memory, and other requests are still served`, async () => {
     const deps = testDeps();
     const { db, config } = deps;
     insertProfile(db, {
