@@ -44,7 +44,8 @@ export function addTo(command: Command): void {
 }
 
 async function runDemo(folder: string): Promise<void> {
-  const port = String(freePort());
+  const taken = takePort();
+  const port = String(taken.port);
   const config = readConfig({
     DATABASE_PATH: join(folder, 'profiles.db'),
     MAIL_URL: `file:${join(folder, 'mail')}`,
@@ -61,6 +62,7 @@ async function runDemo(folder: string): Promise<void> {
   const invitation = await inviteAdmin(deps);
   // Servers reload their certificate at SIGHUP. The demo has none, and ends with its terminal, so that its folder is removed.
   process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
+  taken.stop(true);
   await serve(deps, childCommands(config.databasePath), () => explain(deps, folder, imported, identifier, invitation));
 }
 
@@ -140,20 +142,19 @@ function invocation(): string {
   return isBinary() ? shellWord(process.execPath) : `npx -y bun@${Bun.version} ${shellWord(Bun.main)}`;
 }
 
-/** Returns 3000, or a free port if 3000 is taken. */
-function freePort(): number {
+/** Takes port 3000, or a free port if 3000 is taken, so that no other program does until the server listens. */
+function takePort(): Bun.TCPSocketListener {
   // Browsers may try the IPv6 address of localhost first, where another program may listen. Many machines have no IPv6.
-  const isFree = tryPort('127.0.0.1', PORT) === PORT && tryPort('::1', PORT) !== 'EADDRINUSE';
-  const port = isFree ? PORT : tryPort('127.0.0.1', 0);
-  return typeof port === 'number' ? port : PORT;
+  const onIpv6 = tryPort('::1', PORT);
+  if (typeof onIpv6 !== 'string') onIpv6.stop(true);
+  const usual = onIpv6 === 'EADDRINUSE' ? onIpv6 : tryPort('127.0.0.1', PORT);
+  return typeof usual === 'string' ? Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } }) : usual;
 }
 
-/** Listens on a port for a moment (0: any free one). Returns the port, or an error code. */
-function tryPort(hostname: string, port: number): number | string {
+/** Listens on a port. Returns the listener, or an error code. */
+function tryPort(hostname: string, port: number): Bun.TCPSocketListener | string {
   try {
-    const probe = Bun.listen({ hostname, port, socket: { data() {} } });
-    probe.stop(true);
-    return probe.port;
+    return Bun.listen({ hostname, port, socket: { data() {} } });
   } catch (error) {
     return (error as { code?: string }).code ?? '';
   }

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actor } from '../../shared/actor.ts';
 import { beginApproval } from '../../shared/approval/approve.ts';
+import { withBusyTimeout } from '../../shared/db/busy-timeout.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput } from '../../shared/keys/fields/input-groups.ts';
@@ -93,9 +94,10 @@ export function mailedSecrets(deps: Deps, identifier: string): string[] {
   return [...new Set(found)];
 }
 
-/** Suspends or resumes a key as an admin, and stores the mail to its owner. */
+/** Suspends or resumes a key as an admin, and stores the mail to its owner. Like a command, it waits for the lock for long. */
 export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'resume', reason = 'Too fast.'): void {
-  moveAndNotify(deps, move, { identifier, reason: move === 'suspend' ? reason : null, by: onBox('admin') });
+  const decision = { identifier, reason: move === 'suspend' ? reason : null, by: onBox('admin') };
+  withBusyTimeout(deps.db.$client, 10_000, () => moveAndNotify(deps, move, decision));
 }
 
 /** A clock that tests move. */

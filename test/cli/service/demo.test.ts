@@ -40,7 +40,7 @@ test.skipIf(Bun.which('curl') === null)(
   'two demos at the same time each print curl commands that work as printed, and leave no files behind',
   async () => {
     const TMPDIR = tempFolder();
-    const demos = [await startDemo(TMPDIR), await startDemo(TMPDIR)];
+    const demos = await Promise.all([startDemo(TMPDIR), startDemo(TMPDIR)]);
     for (const { curl, printed } of demos) {
       expect(printed).toContain('50 sample profiles');
       const answer = Bun.spawnSync(['sh', '-c', curl], { env: cleanEnvironment() });

@@ -137,7 +137,7 @@ test.skipIf(NO_MOUNT !== null)(
     copyFileSync(DATABASE, path);
     disk.fill(65_536);
     const refused = await profilectl(['serve', '--db', path], { variables: { PORT: '0' }, program: NEXT.words });
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('no room left on the disk') });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('No space is left on the disk') });
     expect(schemaOf(path)).toBe(MIGRATIONS.length);
     expect(
       readdirSync(disk.folder).filter((name) => name.includes('before-schema') || name.includes('unfinished')),

@@ -121,7 +121,7 @@ test.skipIf(NO_MOUNT !== null)(
     const begin = () => {
       for (let turn = 0; turn < 2_000; turn++) beginSignIn(full, owner, { client: CLIENT });
     };
-    expect(refusalOf(begin).message).toContain('no room left on the disk');
+    expect(refusalOf(begin).message).toContain('No space is left on the disk');
     expect(readSignIn(full, 'browser', token)).not.toBeNull();
     disk.empty();
     expect(readSignIn(full, 'browser', beginSignIn(full, owner, { client: CLIENT }).token)).not.toBeNull();
