@@ -14,7 +14,7 @@ export const PORTAL_REFUSALS = {
   bad_form: { status: 400, sentence: 'The form data is malformed; nothing was done.' },
   form_too_long: {
     status: 413,
-    sentence: 'The form is longer than 64 KiB; nothing was done. Shorten its texts.',
+    sentence: 'The form is longer than 64 KiB; nothing was done. Shorten what you typed.',
   },
   not_a_form: { status: 415, sentence: 'This path only accepts forms, as application/x-www-form-urlencoded.' },
   cross_site: {
@@ -72,7 +72,7 @@ export const PORTAL_REFUSALS = {
     when: 'the code is unknown, used or expired, or the verifier, the redirect_uri or the person does not match',
   },
   unsupported_grant_type: { status: 400, when: 'grant_type is not authorization_code' },
-  unsupported_token_type: { status: 400, when: 'the token belongs to a platform' },
+  unsupported_token_type: { status: 400, when: 'the token belongs to a backend' },
   /** Profiles that a backend sends to `/manage/v1/profiles`. */
   lines_refused: { status: 422, when: 'lines were refused; without `partial=1` nothing was imported' },
   too_many_lines: {

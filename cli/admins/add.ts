@@ -3,11 +3,11 @@ import { addAdmin } from '../../shared/admins/admins.ts';
 import { withAccess } from '../access.ts';
 import { printInvitation } from './print.ts';
 
-/** Adds `admins add`, which adds an admin and prints the link with which they register a passkey. */
+/** Adds `admins add`, which adds an admin and prints the link that they use to register a passkey. */
 export function addTo(parent: Command): void {
   parent
     .command('add')
-    .description('Add an admin and print the link with which they register a passkey.')
+    .description('Add an admin and print the link that they use to register a passkey.')
     .argument('<name>', 'the name of the admin, as histories show it; 1 to 64 characters')
     .addHelpText(
       'after',

@@ -11,17 +11,17 @@ import { refuseOtherProgram } from '../service/same-program.ts';
 import { print, printJson } from '../terminal/output.ts';
 import { createSteps, sizeText } from './steps.ts';
 
-/** Adds `db vacuum`, which removes the copies of erased texts that SQLite has left in the database file. */
+/** Adds `db vacuum`, which removes the copies of erased text that SQLite has left in the database file. */
 export function addTo(parent: Command): void {
   parent
     .command('vacuum')
-    .description('Rewrite the database file to remove all texts of erased profiles from it.')
+    .description('Rewrite the database file to remove all text of erased profiles from it.')
     .option('--wait', 'wait up to a minute for imports to end, and make new ones wait')
     .addOption(new Option('--from-server <program>', 'the server that starts this command').hideHelp())
     .addHelpText(
       'after',
       `
-Erased profiles disappear at once, but copies of their texts may remain in unused parts of the file. A running server vacuums
+Erased profiles disappear at once, but copies of their text may remain in unused parts of the file. A running server vacuums
 the file when needed, at most once every 23 hours; this command does so now. "status" says whether copies may remain, and
 since when. Data of erased profiles in the sessions file is removed too.
 

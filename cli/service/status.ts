@@ -73,7 +73,7 @@ function statusText(
     ['Last backup', lastDoneText(status.lastBackup, 'to', nowMs)],
     ['Restore test', lastDoneText(status.lastRestoreTest, 'of', nowMs)],
     ['Erasures', tracesLine(erasure, nowMs)],
-    ['Elsewhere', `erased texts may remain in ${notReachedLine(erasure)}`],
+    ['Elsewhere', `erased text may remain in ${notReachedLine(erasure)}`],
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
   const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);
@@ -152,10 +152,10 @@ function triesText(tries: number): string {
 function tracesLine({ tracesSince, vacuumedAt }: ErasureStatus, nowMs: number): string {
   const vacuumed = vacuumedAt === null ? '' : `, vacuumed ${ageText(vacuumedAt, nowMs)} ago`;
   if (tracesSince === null) return `no erased text is left in the file${vacuumed}`;
-  return `texts may be left in the file since ${tracesSince}, until it is vacuumed${vacuumed}`;
+  return `erased text may be left in the file since ${tracesSince}, until it is vacuumed${vacuumed}`;
 }
 
-/** The files in which erased texts may remain: those known by name, and kinds of files that may be anywhere. */
+/** The files in which erased text may remain: those known by name, and kinds of files that may be anywhere. */
 function notReachedLine({ keptCopies, mailFolder }: ErasureStatus): string {
   const known = [...keptCopies, ...(mailFolder === null ? [] : [`mails in ${mailFolder}`])];
   return [...known, 'backups, exports, rejected lines, sent mails and logs'].join(', ');

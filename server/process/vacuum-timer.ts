@@ -35,7 +35,7 @@ type Vacuuming = {
 };
 
 /**
- * Checks after a second, and then every minute, whether SQLite may have left copies of erased texts in the file. If so, a child
+ * Checks after a second, and then every minute, whether SQLite may have left copies of erased text in the file. If so, a child
  * process runs VACUUM, so that no request waits for it. During an import or an approval it waits, or checks again later. A
  * failure is logged, and retried after an hour. Stopping kills the child, which leaves the database unchanged.
  */
@@ -73,12 +73,12 @@ async function vacuumIfDue(vacuuming: Vacuuming): Promise<void> {
       vacuuming.patientAtMs = clock.monotonicMs() + PATIENT_EVERY_MS;
     }
     const milliseconds = await runChild(vacuuming, isPatient);
-    vacuuming.log.event('info', `The database was vacuumed in ${milliseconds} ms; it no longer contains erased texts.`);
+    vacuuming.log.event('info', `The database was vacuumed in ${milliseconds} ms; it no longer contains erased text.`);
   } catch (cause) {
     if (vacuuming.isStopping || (cause instanceof AppError && cause.code === 'busy')) return;
     vacuuming.notBeforeMs = clock.monotonicMs() + PAUSE_MS;
     const why = cause instanceof AppError ? cause.message : 'The cause is unknown.';
-    vacuuming.log.event('warn', `Erased texts may remain in the database, which could not be vacuumed. ${why}`, {
+    vacuuming.log.event('warn', `Erased text may remain in the database, which could not be vacuumed. ${why}`, {
       cause,
     });
   }

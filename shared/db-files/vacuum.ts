@@ -37,7 +37,7 @@ const LOG_TRIES = { before: 10, after: 300 };
 const LOG_WAIT_MS = 100;
 
 /**
- * Rewrites the database file without copies of erased texts, and empties its write-ahead log. Others can read in the
+ * Rewrites the database file without copies of erased text, and empties its write-ahead log. Others can read in the
  * meantime, but writers wait. Throws `busy` if a key is being approved, if an import or another vacuum runs for longer
  * than `waitMs`, or if other readers or writers take too long; throws `refused` if the disk has too little space. A failure
  * changes no data. Returns how long it took, and the size of the database file before and after.
@@ -63,13 +63,13 @@ export function vacuumDatabase(db: Opened, clock: Clock, waitMs = LOCK_WAIT_MS) 
 }
 
 /**
- * The minimum time between two VACUUMs of a server: about a day, so that copies of erased texts last less than 24
+ * The minimum time between two VACUUMs of a server: about a day, so that copies of erased text last less than 24
  * hours.
  */
 const VACUUM_EVERY_MS = 23 * 3_600_000;
 
 /**
- * Whether a server should vacuum now: copies of erased texts may be left, and the last VACUUM that removed any was at
+ * Whether a server should vacuum now: copies of erased text may be left, and the last VACUUM that removed any was at
  * least 23 hours ago, or is in the future because the clock was set back.
  */
 export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean {

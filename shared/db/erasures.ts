@@ -18,7 +18,7 @@ export type Erasures = {
   vacuumedAtMs: number | null;
 };
 
-/** Records that copies of erased texts may be left in the file. Call inside the transaction that erases profiles. */
+/** Records that copies of erased text may be left in the file. Call inside the transaction that erases profiles. */
 export function noteErasure(sqlite: Sqlite, nowMs: number): void {
   sqlite.query('INSERT INTO erasures (at) VALUES (?)').run(nowMs);
 }

@@ -12,7 +12,7 @@ import { roomSentence, vacuumRoom } from '../db-files/vacuum.ts';
  * The remains of erased profiles: in the database file until it is vacuumed, and in places that erasures do not reach.
  */
 export type ErasureStatus = {
-  /** Since when the file may contain copies of erased texts (ISO 8601); null if it contains none. */
+  /** Since when the file may contain copies of erased text (ISO 8601); null if it contains none. */
   tracesSince: string | null;
   vacuumedAt: string | null;
   /** Databases that `db restore` or an upgrade kept beside this one. */
@@ -39,15 +39,13 @@ export function readErasureStatus(db: Opened, { mail }: Pick<Config, 'mail'>): E
   };
 }
 
-/** Warnings as whole sentences, if copies of erased texts remain for too long or there is no room to vacuum. */
+/** Warnings as whole sentences, if copies of erased text remain for too long or there is no room to vacuum. */
 export function erasureWarnings({ tracesSince }: ErasureStatus, databasePath: string, nowMs: number): string[] {
   if (tracesSince === null) return [];
   const room = vacuumRoom(databasePath);
-  if (room.freeBytes < room.neededBytes) return [`Erased texts can't be vacuumed. ${roomSentence(room)}`];
+  if (room.freeBytes < room.neededBytes) return [`Erased text can't be vacuumed. ${roomSentence(room)}`];
   if (nowMs - Date.parse(tracesSince) < PATIENCE_MS) return [];
-  return [
-    `The database file may have contained erased texts since ${tracesSince}; "profilectl db vacuum" removes them.`,
-  ];
+  return [`The database file may have contained erased text since ${tracesSince}; "profilectl db vacuum" removes it.`];
 }
 
 function keptCopies(path: string): string[] {

@@ -135,7 +135,9 @@ for (const [name, start] of [
       // nginx refuses this one itself, with the same sentence.
       const huge = await send(1_100_000);
       expect(huge).toMatchObject({ status: 413, headers: { 'content-type': 'text/html; charset=utf-8' } });
-      expect(huge.body.toString()).toContain('The form is longer than 64 KiB; nothing was done. Shorten its texts.');
+      expect(huge.body.toString()).toContain(
+        'The form is longer than 64 KiB; nothing was done. Shorten what you typed.',
+      );
       expect(await send(1, { 'Sec-Fetch-Site': 'same-site' })).toMatchObject({
         status: 403,
         headers: { 'x-error-code': 'cross_site' },

@@ -8,7 +8,7 @@ import type { JsonAnswer } from '../request-context.ts';
 
 /** The form of `POST /manage/v1/token`. RFC 7636, section 4.1, defines the syntax of the verifier. */
 export const TOKEN_FORM = z.object({
-  grant_type: z.literal('authorization_code', { error: 'The only grant_type here is authorization_code.' }),
+  grant_type: z.literal('authorization_code', { error: 'The only supported grant_type is authorization_code.' }),
   client_id: z.literal(CLI_CLIENT_ID),
   code: z.string(),
   code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/, {

@@ -87,7 +87,7 @@ function importFact(last: ImportStatus | null, nowMs: number): Html {
 function diskFact(disk: Overview['disk']): Html {
   if (disk === null) return html`Unknown.`;
   const low = disk.isLow
-    ? html` <strong>Low disk space: backups, upgrades and purging erased texts may fail.</strong>`
+    ? html` <strong>Low disk space: backups, upgrades and purging erased text may fail.</strong>`
     : '';
   return html`${bytesText(disk.freeBytes)} of ${bytesText(disk.totalBytes)} free.${low}`;
 }

@@ -70,6 +70,6 @@ export async function giveOrder(handle: WorkerHandle, order: Order): Promise<voi
 /** Makes a new worker listen. Throws the worker's AppError, and `refused` if its thread ends. */
 export async function serveWith(handle: WorkerHandle, start: Start): Promise<void> {
   await giveOrder(handle, { kind: 'start', start });
-  if (handle.hasEnded) throw new AppError('refused', 'A worker ended while it started.', { cause: handle.lastError });
+  if (handle.hasEnded) throw new AppError('refused', 'A worker ended during its start.', { cause: handle.lastError });
   handle.isServing = true;
 }

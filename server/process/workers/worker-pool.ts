@@ -119,7 +119,7 @@ async function replace(pool: WorkerPool, { number, lastError }: WorkerHandle): P
     if (pool.isStopping) return;
     try {
       await startOne(pool, number);
-      if (!pool.isStopping) log.event('info', `Worker ${number} serves again.`);
+      if (!pool.isStopping) log.event('info', `Worker ${number} is serving again.`);
       return;
     } catch (cause) {
       remove(pool, number);

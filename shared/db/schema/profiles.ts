@@ -125,7 +125,7 @@ export const profileChanges = sqliteTable('profile_changes', {
 export const erasures = sqliteTable('erasures', {
   seq: integer().primaryKey(),
   at: integer().notNull(),
-  /** Null while copies of erased texts may be left in unused parts of the file. */
+  /** Null while copies of erased text may be left in unused parts of the file. */
   vacuumedAt: integer('vacuumed_at'),
 });
 

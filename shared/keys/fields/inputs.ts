@@ -165,7 +165,7 @@ export const FIELDS = {
     'time unused',
     0,
     USAGE_DAYS * DAY_MS,
-    `The time unused must be at most ${USAGE_DAYS}d, since usage is not stored for longer.`,
+    `The unused time must be at most ${USAGE_DAYS}d, since usage is not stored for longer.`,
   ).register(INPUT_FACTS, {
     ...{ label: 'time unused', title: 'Unused', kind: 'duration', formName: 'unused' },
     flag: ['--unused <duration>', 'only Active keys that were not used for this long, such as 90d'],

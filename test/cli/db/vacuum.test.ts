@@ -24,7 +24,7 @@ async function world() {
   return { deps, db, run, status };
 }
 
-test('db vacuum reports sizes and duration, and status reports since when erased texts may remain', async () => {
+test('db vacuum reports sizes and duration, and status reports since when erased text may remain', async () => {
   const { run, status } = await world();
   const before = await status();
   const sinceMs = systemClock.nowMs() - Date.parse(before.erasure.tracesSince);
@@ -32,7 +32,7 @@ test('db vacuum reports sizes and duration, and status reports since when erased
   expect(sinceMs).toBeLessThan(3_600_000);
   expect(before.erasure).toMatchObject({ vacuumedAt: null, keptCopies: [], mailFolder: null });
   expect((await run('status')).stdout).toContain(
-    `texts may be left in the file since ${before.erasure.tracesSince}, until it is vacuumed`,
+    `erased text may be left in the file since ${before.erasure.tracesSince}, until it is vacuumed`,
   );
   expect(await run('db', 'vacuum')).toEqual({
     code: 0,
@@ -49,13 +49,13 @@ test('db vacuum reports sizes and duration, and status reports since when erased
   });
 });
 
-test('status warns if erased texts may have remained for more than a day', async () => {
+test('status warns if erased text may have remained for more than a day', async () => {
   const { deps, status } = await world();
   deps.db.$client.run('UPDATE erasures SET at = at - 86400000');
-  expect((await status()).warnings.join()).toContain('"profilectl db vacuum" removes them');
+  expect((await status()).warnings.join()).toContain('"profilectl db vacuum" removes it');
 });
 
-test('status names the files in which erased texts may remain', async () => {
+test('status names the files in which erased text may remain', async () => {
   const { db, run } = await world();
   const kept = ['before-restore-20260101T000000.000Z', 'before-schema-3-20260101T000000.000Z'].map(
     (of) => `${db}.${of}`,

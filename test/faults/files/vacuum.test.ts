@@ -128,7 +128,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       ),
     });
     const { warnings, erasure } = JSON.parse((await profilectl(['status', '--json'], { variables })).stdout);
-    expect(warnings.join()).toContain("Erased texts can't be vacuumed. A vacuum needs");
+    expect(warnings.join()).toContain("Erased text can't be vacuumed. A vacuum needs");
     expect(erasure.tracesSince).not.toBeNull();
     const server = await startServerProcess(variables);
     await server.see(/could not be vacuumed\. A vacuum needs/);

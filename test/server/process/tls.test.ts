@@ -112,7 +112,7 @@ test('all workers switch to the new certificate, and so does a worker that is st
   writeFileSync(certFile, 'no certificate');
   expect(await crew.reloadTls().catch((error) => error)).toMatchObject({ code: 'bad_config' });
   workers[0]?.terminate();
-  while (!messages.some((line) => line.includes('serves again'))) await Bun.sleep(5);
+  while (!messages.some((line) => line.includes('is serving again'))) await Bun.sleep(5);
   expect(workers.length).toBe(3);
   expect(await subjects()).toEqual([expect.stringContaining('mail.example.org')]);
   put('localhost');

@@ -109,7 +109,7 @@ test('a dead worker is logged, counted and replaced; limits stay exact, and the 
   for (const [index, die] of kill.entries()) {
     const number = index + 1;
     die();
-    while (!server.log.some(({ message }) => message === `Worker ${number} serves again.`)) await Bun.sleep(5);
+    while (!server.log.some(({ message }) => message === `Worker ${number} is serving again.`)) await Bun.sleep(5);
   }
   while (statuses.filter((status) => status === 429).length < 50) await Bun.sleep(5);
   isDone = true;

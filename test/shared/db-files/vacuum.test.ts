@@ -36,7 +36,7 @@ function refusal(deps: Pick<Deps, 'db' | 'clock'>): string | null {
   }
 }
 
-describe('the row about copies of erased texts', () => {
+describe('the row about copies of erased text', () => {
   test('is added by each way of erasing, with the time of the first, until a vacuum', async () => {
     const { deps, clock, waiting } = world();
     expect(waiting()).toEqual({ lastSeq: 0, tracesSinceMs: null, vacuumedAtMs: null });
