@@ -140,9 +140,12 @@ describe('the page in a browser', () => {
   );
 
   test.skipIf(!hasChromium)('names the current section beside its folded contents, and marks it in them', async () => {
-    const { page } = await openPage(`${server.url}/docs#schemas`, { width: 390, colorScheme: 'light' });
-    const summary = page.locator('nav.contents summary');
-    await summary.getByText('Contents: Schemas', { exact: true }).click();
+    const { page } = await openPage(`${server.url}/docs`, { width: 390, colorScheme: 'light' });
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await page.goto(`${server.url}/docs#schemas`);
+    await page.locator('nav.contents summary').getByText('Contents: Schemas', { exact: true }).waitFor();
+    // A click by Playwright would scroll the page to the sticky contents first.
+    await page.evaluate("document.querySelector('nav.contents summary').click()");
     const marked = page.locator('nav.contents a[aria-current]');
     expect(await marked.textContent()).toBe('Schemas');
     // The contents are scrolled to it.
