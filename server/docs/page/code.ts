@@ -5,9 +5,9 @@ export function codeBlock(code: Html, label: string): Html {
   return html`<figure class="code"><figcaption>${label}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>`;
 }
 
-/** A shell command, which the page may wrap anywhere. */
+/** A shell command. */
 export function shellBlock(line: string): Html {
-  return html`<figure class="code shell"><figcaption>Shell</figcaption><pre><code>${line}</code></pre></figure>`;
+  return codeBlock(html`${line}`, 'Shell');
 }
 
 /** The curl command of a request. `variable` is the shell variable with the key or token; null if none is needed. */

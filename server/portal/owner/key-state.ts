@@ -54,6 +54,14 @@ function endWords(
   return html`<p>${END_WORDS[state]}${when}. ${AFTER_WORDS[state]}</p>${reasonOf(end)}`;
 }
 
+/** Why a key was rejected or revoked, for its owner who requests it again; empty if no reason was given. `link` leads to it. */
+export function whyEnded(key: KeyView, history: readonly HistoryView[], link: Html): Html {
+  const end = lastMove(key, history);
+  return end?.detail?.reason === undefined
+    ? html``
+    : html`<p>${link} was ${key.state}${whenAndBy(end)}.</p>${reasonOf(end)}`;
+}
+
 function whenAndBy(move: HistoryView | undefined): Html {
   return move === undefined ? html`` : html` ${timeText(Date.parse(move.at))} by ${move.by}`;
 }

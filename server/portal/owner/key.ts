@@ -119,10 +119,15 @@ ${chart}</div>
 
 function howTo(config: PageContext['access']['config']): Html {
   const { publicUrl } = config;
-  return html`<p>Base URL</p><pre><code data-copy="the base URL">${publicUrl}/api</code></pre>
+  return html`${copyBlock('Base URL', 'the base URL', `${publicUrl}/api`)}
 <p>Try it: paste this line into a terminal, then paste the secret. It shows what the key may do, and doesn’t count against its limits.</p>
-<pre><code data-copy="the line">${curlLine(publicUrl)}</code></pre>
+${copyBlock('Shell', 'the line', curlLine(publicUrl))}
 <p><a href="${publicPath(config, '/docs')}">API documentation</a></p>`;
+}
+
+/** A line that scrolls if it is long. The page's script adds a button that copies `what`. */
+function copyBlock(label: string, what: string, line: string): Html {
+  return html`<figure class="code"><figcaption>${label}</figcaption><pre tabindex="0"><code data-copy="${what}">${line}</code></pre></figure>`;
 }
 
 function folds(context: PageContext, key: KeyView, history: readonly HistoryView[], isGranted: boolean): Html {

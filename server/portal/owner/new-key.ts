@@ -25,6 +25,7 @@ import { allValues, type FieldKinds } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
 import { fieldKindsOf } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
+import { whyEnded } from './key-state.ts';
 import { crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 
 /** The inputs of the operation, and their schemas; `formId` identifies the form, so that sending it twice makes one request. */
@@ -50,9 +51,10 @@ export async function newKeyPage(context: PageContext): Promise<Page> {
   const [successorOf, like] = [context.query.get('successor-of') ?? '', context.query.get('like') ?? ''];
   const identifier = successorOf === '' ? like : successorOf;
   if (identifier === '') return show(context, { permissions: ['api.lookup'], formId }, NO_FAULTS);
-  const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
-  const old = successorOf === '' ? prefillAgain(key) : prefillFrom(key);
-  return show(context, { ...old, ...(successorOf !== '' && { successorOf }), formId }, NO_FAULTS);
+  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
+  if (successorOf !== '') return show(context, { ...prefillFrom(key), successorOf, formId }, NO_FAULTS);
+  const link = html`“<a href="${ownKeyPath(context)(identifier)}">${userText(key.name)}</a>”`;
+  return show(context, { ...prefillAgain(key), formId }, NO_FAULTS, whyEnded(key, history, link));
 }
 
 async function ownInUse(context: PageContext): Promise<KeyView[]> {
@@ -91,8 +93,8 @@ export function sendRequest(context: PageContext): Promise<Outcome> {
   });
 }
 
-/** The form with what is filled in, or with what was typed if it was refused. */
-async function show(context: PageContext, filled: Filled | null, faults: Faults): Promise<Page> {
+/** The form with what is filled in, or with what was typed if it was refused; `why` the key that it repeats has ended. */
+async function show(context: PageContext, filled: Filled | null, faults: Faults, why = html``): Promise<Page> {
   const textsOf = (name: string, schema: z.ZodType) =>
     filled === null ? allValues(context.form, name) : typedText(factsOf(schema).kind, filled[name]);
   const [successorOf = ''] = textsOf('successorOf', FIELDS.successorOf);
@@ -114,7 +116,7 @@ async function show(context: PageContext, filled: Filled | null, faults: Faults)
     scripts: [script],
     body: html`${errorSummary(faults)}${crumbs(context)}<h1>${title}</h1>
 <p>${await introduction(context)}</p>
-${successorOf === '' ? '' : await replacing(context, successorOf)}
+${successorOf === '' ? '' : await replacing(context, successorOf)}${why}
 ${formTo(path('/new'), { text: button, cancel }, ...fields)}`,
   };
 }

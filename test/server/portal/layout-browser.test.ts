@@ -203,3 +203,20 @@ describe.skipIf(!hasChromium)('sticky elements never hide the focused element', 
     }, 60_000);
   }
 });
+
+describe.skipIf(!hasChromium)('the frame of a page', () => {
+  test('has the footer at the bottom of the window if the page is short, and long lines scroll by themselves', async () => {
+    const { page } = await windowOn('/developers/found', WIDE);
+    const foot = await page.locator('footer').boundingBox();
+    expect((foot?.y ?? 0) + (foot?.height ?? 0)).toBe(844);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(server.url + KEY);
+    const pre = "document.querySelectorAll('figure.code pre')[1]";
+    expect(await page.evaluate(`${pre}.scrollWidth > ${pre}.clientWidth`)).toBe(true);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    // On one line, beside the button that copies all of it.
+    expect(await page.evaluate(`${pre}.clientHeight < 60`)).toBe(true);
+    await page.getByRole('button', { name: 'Copy the line' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toStartWith('(trap');
+  });
+});

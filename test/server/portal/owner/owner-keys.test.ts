@@ -252,6 +252,18 @@ describe('a request like an ended key', () => {
     }
   });
 
+  test('repeats the reason for which that was rejected or revoked', async () => {
+    const world = await ownerWorld();
+    const reasonOn = async (state: 'rejected' | 'revoked' | 'withdrawn') => {
+      const identifier = await keyIn(state, { ...world.access, clock: world.clock }, 'ada');
+      const { body } = await at(world, `/new?like=${identifier}`);
+      return /“ Bot ” was (.*?) Name Only you/.exec(textOf(body))?.[1];
+    };
+    expect(await reasonOn('rejected')).toBe('rejected 2026-01-01 00:00 UTC by the operator. The reason: No.');
+    expect(await reasonOn('revoked')).toBe('revoked 2026-01-01 00:00 UTC by the operator. The reason: Leaked.');
+    expect(await reasonOn('withdrawn')).toBeUndefined();
+  });
+
   test('is refused if the key has not ended', async () => {
     const world = await ownerWorld();
     const identifier = await request(world.access, { profile: 'ada' });
