@@ -51,6 +51,22 @@ test.skipIf(!hasChromium)(
 );
 
 test.skipIf(!hasChromium)(
+  'the log names who did something in one line',
+  async () => {
+    const page = await openAs('/log', 1280);
+    for (const width of [1280, 768, 641]) {
+      await page.setViewportSize({ width, height: 800 });
+      const lines = await page
+        .locator('[data-label="Who"] bdi')
+        .evaluateAll((all) => all.map((one) => one.getClientRects().length));
+      expect([width, lines.length > 3, Math.max(...lines)]).toEqual([width, true, 1]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    }
+  },
+  30_000,
+);
+
+test.skipIf(!hasChromium)(
   'the bar of a narrow window is one line, and stays apart from the decision',
   async () => {
     for (const key of [active, pending]) {
