@@ -27,7 +27,8 @@ type Walk = { decided: string[]; failures: AppError[] };
 /**
  * Goes through the pending requests, oldest first, and prompts for a decision on each. Inputs in `given` are not
  * prompted for. If a decision fails, prints the error and continues; at the end throws an error with the code of the
- * first failure. Throws `cancelled` after Ctrl-C or Ctrl-D; earlier decisions stay.
+ * first failure. Throws `cancelled` after Ctrl-C or Ctrl-D; earlier decisions
+ * remain in effect.
  */
 export async function walkQueue(context: LocalKeys, given: Given): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
@@ -69,12 +70,12 @@ async function warnWithoutMail({ clock, checkMailer }: LocalKeys): Promise<void>
   }
 }
 
-/** Adds to the error after Ctrl-C that earlier decisions stay; returns other errors unchanged. */
+/** Adds to the error after Ctrl-C that earlier decisions remain in effect; returns other errors unchanged. */
 function withEarlierDecisions(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'cancelled') return error;
   const isQuestion = error.message === refusalOf('cancelled').sentence;
-  if (isQuestion) return new AppError('cancelled', 'Cancelled; earlier decisions stay.');
-  return new AppError('cancelled', `${error.message} Earlier decisions stay.`);
+  if (isQuestion) return new AppError('cancelled', 'Cancelled; earlier decisions remain in effect.');
+  return new AppError('cancelled', `${error.message} Earlier decisions remain in effect.`);
 }
 
 function show({ perform }: LocalKeys, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
@@ -108,7 +109,7 @@ async function decideOne(context: LocalKeys, key: KeyView, given: Given, walk: W
     if (choice === 'skip') return 'next';
     try {
       const isDone = choice === 'approve' ? await approve(context, key, given) : await reject(context, key);
-      // After a no, ask about the same request again.
+      // If the decision was declined, ask about the same request again.
       if (!isDone) continue;
       walk.decided.push(key.identifier);
       if (!context.json) print(`${key.identifier} ${(await show(context, key.identifier)).key.state}`);

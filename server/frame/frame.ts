@@ -51,7 +51,7 @@ ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
   return { html: `<!doctype html>\n${document.html}\n`, contentSecurityPolicy: policyOf(styles, scripts, may) };
 }
 
-/** The CSS rule with its colour, the elements in `<head>`, and the complete style sheets of pages by their own. */
+/** The CSS rule with the service's colour, the elements in `<head>`, and complete style sheets by the page's own one. */
 type Look = { rule: string; meta: Html; whole: Map<string, string> };
 
 const LOOKS = new WeakMap<Config, Look>();

@@ -8,7 +8,7 @@ export const ARRIVED_HEADERS = { address: 'x-client-address', requestId: 'x-requ
 /** The response header with the path of the route, for log and metrics; removed before the client gets the response. */
 export const ROUTE_HEADER = 'x-route';
 
-/** The longest body; a longer one arrives cut one byte after the limit, or empty if its Content-Length was too long. */
+/** The longest body; a longer one arrives truncated one byte past the limit, or empty if its Content-Length was too long. */
 export const MAX_FORM_BYTES = 65_536;
 
 /** A kind of body: its media type, and the refusals of other types, of bodies that are too long, and of malformed ones. */

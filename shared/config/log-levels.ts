@@ -1,4 +1,4 @@
-/** The most verbose first; requests are logged at `info`. */
+/** The log levels, most verbose first; requests are logged at `info`. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** One of {@link LOG_LEVELS}. */

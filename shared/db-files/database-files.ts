@@ -43,7 +43,7 @@ function isSqlite(path: string): boolean {
       closeSync(fd);
     }
   } catch {
-    // It is unknown, so the name decides.
+    // The contents can't be read, so the name decides.
     return true;
   }
 }

@@ -109,7 +109,7 @@ export function noteLevels({ rings }: Account, now: number): void {
  * Returns a ring with the same requests for a limit with the same window and perhaps another quota. While the window has more
  * requests than the new quota, the layout stays and nothing is admitted. Once they fit, they are laid out for the new quota, so
  * that counting is as exact as in a new ring. A request may then count as newer than it is, by up to the length of one group, but
- * never as older, so that never too many requests are admitted.
+ * never as older, so that too many requests are never admitted.
  */
 function refitRing(ring: Ring, limit: RateLimit, now: number): Ring {
   const used = usedAt(ring, now);

@@ -100,7 +100,7 @@ export function addAddressNotice(
 }
 
 /**
- * Notifies the owner of a ban, or of its end, and of the affected Active keys, inside the transaction that makes it.
+ * Notifies the owner of a ban or an unban, and of the affected Active keys, inside the transaction that stores it.
  * Returns the id of the mail's row; null if none was added.
  */
 export function addBanNotice(tx: Tx, notice: ChangeNotice<{ isBanned: boolean; keys: string[] }>): number | null {

@@ -4,7 +4,7 @@ import { recordChore } from './chore-times.ts';
 
 /**
  * Backs the database up to a new file while it is in use, and records the time. Throws the errors of {@link
- * copyDatabase}. `warning` is a sentence if the time could not be recorded; the backup is good anyway.
+ * copyDatabase}. `warning` is a sentence if the time could not be recorded; the backup is valid all the same.
  */
 export function backupDatabase(
   db: Db,

@@ -7,7 +7,7 @@ import { openUsageStore, type UsageStore } from './usage-store.ts';
 /** How often counts are stored. Including those still in workers, a crash loses at most ten seconds of counts. */
 const SAVE_EVERY_MS = 9_000;
 
-/** The delay of the first save after a pause: somebody who tries a key looks at its page. */
+/** The delay of the first save after a pause: short, because somebody who has just tried a key looks at its page. */
 const SAVE_SOON_MS = 800;
 
 /** The delay of a retry while another process holds the write lock; an import releases it often. */

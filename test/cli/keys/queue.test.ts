@@ -114,7 +114,7 @@ describe('keys approve without an identifier', () => {
     await terminal.see('Request 2 of 3');
     await terminal.answer('What now?', KEY.ctrlC);
     expect(await terminal.exited).toBe(130);
-    expect(terminal.screen()).toContain('earlier decisions stay');
+    expect(terminal.screen()).toContain('earlier decisions remain in effect');
     expect([w.first, w.second].map(stateOf)).toEqual(['Active', 'pending']);
   });
 

@@ -171,7 +171,9 @@ test('Ctrl-C while going through the queue also says that earlier decisions rema
   terminal.type(KEY.ctrlC);
   expect(await terminal.exited).toBe(130);
   const said = terminal.screen().replace(/\s+/g, ' ');
-  expect(said).toContain(`key ${second} is rejected. It is unknown whether the mail was sent. Earlier decisions stay`);
+  expect(said).toContain(
+    `key ${second} is rejected. It is unknown whether the mail was sent. Earlier decisions remain in effect`,
+  );
   expect(showKey(deps, second).state).toBe('rejected');
   release();
   await smtp.stop();
