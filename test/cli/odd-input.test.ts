@@ -33,14 +33,14 @@ async function world() {
   const db = join(folder, 'profiles.db');
   const stdin = '{"id":1,"username":"ada"}\n';
   expect((await profilectl(['profiles', 'import', '-', '--db', db], { stdin })).code).toBe(0);
-  const place = join(folder, 'place');
-  mkdirSync(place);
+  const directory = join(folder, 'directory');
+  mkdirSync(directory);
   const pipe = join(folder, 'pipe');
   expect(Bun.spawnSync(['mkfifo', pipe]).exitCode).toBe(0);
   const latin = join(folder, 'latin');
   writeFileSync(latin, Buffer.from('X=caf\xe9\n', 'latin1'), { mode: 0o600 });
   const run = (...words: string[]) => profilectl([...words, '--db', db]);
-  return { folder, db, place, pipe, latin, run };
+  return { folder, db, directory, pipe, latin, run };
 }
 
 describe('arguments that are not UTF-8', () => {
@@ -120,13 +120,13 @@ describe('variables that are not UTF-8', () => {
 
 describe('a folder, an endless file and a pipe that nobody writes to', () => {
   test('are refused as --env-file or a variable’s file, in one sentence and without waiting forever (exit code 2)', async () => {
-    const { place, pipe, latin, run, db } = await world();
+    const { directory, pipe, latin, run, db } = await world();
     const cases: [string, RegExp][] = [
-      [place, /can't be read/],
+      [directory, /can't be read/],
       ['/dev/zero', /larger than 1024 KiB/],
       [pipe, /a pipe on which nothing arrives/],
       [latin, /must name a UTF-8 text file/],
-      [join(place, 'none'), /can't be read/],
+      [join(directory, 'none'), /can't be read/],
     ];
     for (const [path, sentence] of cases) {
       const given = await run('status', '--env-file', path);
@@ -140,8 +140,8 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
   }, 60_000);
 
   test('are refused as stdin or a file with text, in one sentence and not as a bug', async () => {
-    const { folder, place, pipe, latin, run } = await world();
-    const imported = await shell('exec "$@" < place', ['profiles', 'import', '-', '--db', 'profiles.db'], folder);
+    const { folder, directory, pipe, latin, run } = await world();
+    const imported = await shell('exec "$@" < directory', ['profiles', 'import', '-', '--db', 'profiles.db'], folder);
     const isFolder = 'The input is a folder, not a file of JSON Lines.\n';
     expect(imported).toEqual({ code: 1, stdout: '', stderr: isFolder });
     const request = ['keys', 'request', '--profile', 'ada', '--name', 'x', '--permission', 'api.lookup'];
@@ -150,7 +150,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
       [...request, '--description-file', '-'],
       ['profiles', 'links', 'set', 'ada', '-'],
     ]) {
-      const done = await shell('exec "$@" --db profiles.db < place', words, folder);
+      const done = await shell('exec "$@" --db profiles.db < directory', words, folder);
       expect(done).toEqual({ code: 2, stdout: '', stderr: "Standard input can't be read (EISDIR).\n" });
     }
     const endless = await shell(
@@ -159,7 +159,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
       folder,
     );
     expect(endless).toEqual({ code: 2, stdout: '', stderr: '<file> names a file larger than 8192 KiB: stdin.\n' });
-    for (const path of [place, pipe, latin, '/dev/zero']) {
+    for (const path of [directory, pipe, latin, '/dev/zero']) {
       expect(await run(...request, '--description-file', path)).toMatchObject({ code: 2, stdout: '' });
     }
     for (const path of [latin, '/dev/zero']) {
@@ -168,11 +168,11 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
   }, 60_000);
 
   test('are refused as --rejects before anything is imported', async () => {
-    const { folder, place, pipe, run } = await world();
+    const { folder, directory, pipe, run } = await world();
     const file = join(folder, 'lines');
     writeFileSync(file, '{"id":2,"username":"bob"}\n');
     for (const [path, code] of [
-      [place, 'EISDIR'],
+      [directory, 'EISDIR'],
       [pipe, 'ENXIO'],
     ] as const) {
       const done = await run('profiles', 'import', file, '--rejects', path);

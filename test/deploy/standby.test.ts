@@ -23,12 +23,12 @@ test.skipIf(Bun.which('systemd-analyze') === null)(
   'systemd finds no problem in the units and the drop-in',
   async () => {
     const folder = tempFolder();
-    const units = [BACKUP, IMPORT].flatMap((place) =>
-      readdirSync(place)
+    const units = [BACKUP, IMPORT].flatMap((source) =>
+      readdirSync(source)
         .filter((name) => /\.(service|timer)$/.test(name))
         .map((name) => {
           // The scripts are not installed here.
-          const text = readFileSync(join(place, name), 'utf8').replace('/usr/local/lib/profile-lookup', place);
+          const text = readFileSync(join(source, name), 'utf8').replace('/usr/local/lib/profile-lookup', source);
           // With it, systemd would mount the volume first, and the unit would fail on a standby instead of being skipped.
           expect(text).not.toMatch(/^WorkingDirectory=/m);
           writeFileSync(join(folder, name), text);
@@ -43,8 +43,9 @@ test.skipIf(Bun.which('systemd-analyze') === null)(
     );
     mkdirSync(join(folder, 'profile-lookup.service.d'));
     copyFileSync(join(STANDBY, 'volume.conf'), join(folder, 'profile-lookup.service.d/volume.conf'));
-    const [device, place] = readFileSync(join(STANDBY, 'fstab'), 'utf8').trim().split('\n').at(-1)?.split(' ') ?? [];
-    writeFileSync(join(folder, 'var-lib-profile\\x2dlookup.mount'), `[Mount]\nWhat=${device}\nWhere=${place}\n`);
+    const [device, mountPoint] =
+      readFileSync(join(STANDBY, 'fstab'), 'utf8').trim().split('\n').at(-1)?.split(' ') ?? [];
+    writeFileSync(join(folder, 'var-lib-profile\\x2dlookup.mount'), `[Mount]\nWhat=${device}\nWhere=${mountPoint}\n`);
     const paths = ['profile-lookup.service', ...units].map((name) => join(folder, name));
     const variables = { SYSTEMD_UNIT_PATH: `${folder}:` };
     expect(await run(['systemd-analyze', 'verify', '--man=no', ...paths], variables)).toEqual({
@@ -93,11 +94,11 @@ test.skipIf(Bun.which('restic') === null)(
     expect((await run(['restic', 'init', '--quiet'], variables)).code).toBe(0);
     const testRestore = () => run([join(BACKUP, 'restore-test.sh')], variables);
     const sendCopy = async (change: (copy: string) => void) => {
-      const place = join(tempFolder(), 'profiles.db');
-      copyFileSync(variables.DATABASE_PATH, place);
-      change(place);
+      const copied = join(tempFolder(), 'profiles.db');
+      copyFileSync(variables.DATABASE_PATH, copied);
+      change(copied);
       const send = 'cd "$1" && exec restic backup --quiet --tag profile-lookup profiles.db';
-      expect((await run(['sh', '-c', send, 'sh', join(place, '..')], variables)).code).toBe(0);
+      expect((await run(['sh', '-c', send, 'sh', join(copied, '..')], variables)).code).toBe(0);
     };
 
     expect(await run([join(BACKUP, 'backup.sh')], variables)).toMatchObject({ code: 0, stderr: '' });

@@ -311,13 +311,13 @@ describe('a list', () => {
   const answer = z.object({ page: z.int(), filler: z.string().optional() });
 
   /** A server with a list of these pages, and a function that reads them; `hasNext` is whether another page follows. */
-  async function readPages(pageAt: (place: number) => object, hasNext: (place: number) => boolean) {
+  async function readPages(pageAt: (index: number) => object, hasNext: (index: number) => boolean) {
     const asked: string[] = [];
     const url = serverOf((request) => {
       asked.push(new URL(request.url).search);
-      const place = asked.length - 1;
-      const link = `<https://elsewhere.example.org/keys?state=pending&after=a%2B${place}>; rel="next"`;
-      return json(pageAt(place), { headers: hasNext(place) ? { Link: link } : {} });
+      const index = asked.length - 1;
+      const link = `<https://elsewhere.example.org/keys?state=pending&after=a%2B${index}>; rel="next"`;
+      return json(pageAt(index), { headers: hasNext(index) ? { Link: link } : {} });
     });
     const pages: number[] = [];
     const read = async () => {
@@ -331,7 +331,7 @@ describe('a list', () => {
   test('is read page by page, always from the requested server, whatever host its links name', async () => {
     const { asked, pages, read } = await readPages(
       (page) => ({ page }),
-      (place) => place < 2,
+      (index) => index < 2,
     );
     await read();
     expect(pages).toEqual([0, 1, 2]);

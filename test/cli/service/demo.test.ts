@@ -116,10 +116,10 @@ function cookiesOf({ headers }: Response): string {
 }
 
 /** Polls until there is a result, for at most ten seconds, because the mail is sent after the response. */
-async function until(look: () => string): Promise<string> {
+async function until(read: () => string): Promise<string> {
   const deadline = performance.now() + 10_000;
   for (;;) {
-    const found = look();
+    const found = read();
     if (found !== '' || performance.now() > deadline) return found;
     await Bun.sleep(20);
   }

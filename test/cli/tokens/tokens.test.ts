@@ -58,10 +58,10 @@ describe('profilectl tokens', () => {
   test('a token with a typo at any position, truncated or of another kind is not accepted', async () => {
     const { access, run } = world();
     const token = (await run('tokens', 'add', 'backend', '--right', 'profiles')).stdout.trim();
-    for (let place = 0; place < token.length; place++) {
-      const other = token[place] === '0' ? '1' : '0';
-      const mistyped = token.slice(0, place) + other + token.slice(place + 1);
-      expect([place, readBackendToken(access.db, mistyped)]).toEqual([place, null]);
+    for (let index = 0; index < token.length; index++) {
+      const other = token[index] === '0' ? '1' : '0';
+      const mistyped = token.slice(0, index) + other + token.slice(index + 1);
+      expect([index, readBackendToken(access.db, mistyped)]).toEqual([index, null]);
     }
     for (const other of [token.slice(0, -1), `${token}0`, token.replace('plp_', 'plk_'), '', ` ${token}`]) {
       expect(readBackendToken(access.db, other)).toBeNull();

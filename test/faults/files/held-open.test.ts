@@ -25,7 +25,7 @@ async function prepare() {
   closeAccess(access);
   const path = `/developers/keys/${identifier}/rename`;
   const start = (words?: readonly string[]) => startServerProcess({ DATABASE_PATH }, words && { words });
-  const look = async (server: ServerProcess) => {
+  const expectForm = async (server: ServerProcess) => {
     const answer = await fetchPage(server, path, { headers });
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining(`action="${path}"`)]);
   };
@@ -40,18 +40,18 @@ async function prepare() {
     sqlite.close();
     return row;
   };
-  return { DATABASE_PATH, start, look, send, nameIn };
+  return { DATABASE_PATH, start, expectForm, send, nameIn };
 }
 
 test('a form that was open during a stop, a kill and a lock still works afterwards, with the typed text', async () => {
-  const { DATABASE_PATH, start, look, send, nameIn } = await prepare();
+  const { DATABASE_PATH, start, expectForm, send, nameIn } = await prepare();
   let server = await start();
-  await look(server);
+  await expectForm(server);
   expect(await server.end()).toBe(0);
   server = await start();
   expect((await send(server, 'After a stop')).status).toBe(303);
   expect(nameIn(DATABASE_PATH)).toEqual({ name: 'After a stop' });
-  await look(server);
+  await expectForm(server);
   await server.end('SIGKILL');
   expect(await send(server, 'Into the void').catch(() => null)).toBeNull();
   server = await start();
@@ -71,10 +71,10 @@ test('a form that was open during a stop, a kill and a lock still works afterwar
 }, 60_000);
 
 test('a form that was open during an upgrade with a migration works afterwards, in the same session', async () => {
-  const { DATABASE_PATH, start, look, send, nameIn } = await prepare();
+  const { DATABASE_PATH, start, expectForm, send, nameIn } = await prepare();
   const server = await start([...nextVersion().words, 'serve']);
   expect(server.printed()).toMatch(/copied|migrated|upgraded/i);
   expect((await send(server, 'After an upgrade')).status).toBe(303);
-  await look(server);
+  await expectForm(server);
   expect(nameIn(DATABASE_PATH)).toEqual({ name: 'After an upgrade' });
 }, 60_000);

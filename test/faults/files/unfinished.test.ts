@@ -44,10 +44,10 @@ async function world() {
   };
   /** The files and folders of unfinished copies. */
   const left = () =>
-    [folder, elsewhere, temporary].flatMap((place) =>
-      readdirSync(place)
+    [folder, elsewhere, temporary].flatMap((parent) =>
+      readdirSync(parent)
         .filter((name) => name.includes('unfinished'))
-        .map((name) => join(place, name)),
+        .map((name) => join(parent, name)),
     );
   /** The status from the version whose schema the database has. */
   const readStatus = async () => {

@@ -18,7 +18,7 @@ async function world() {
   const held: ServerResponse[] = [];
   const deps = testDeps({ variables: { ADMIN_WEBHOOK_URL: webhook.url } });
   insertProfile(deps.db);
-  const look = (aheadMs = 0) => {
+  const sendDue = (aheadMs = 0) => {
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs };
     return sendDueNotices({ ...deps, clock }, () => undefined, false);
   };
@@ -30,7 +30,7 @@ async function world() {
     while (webhook.posted.length < count) await Bun.sleep(10);
   };
   const results = () => deps.db.$client.query('SELECT result, tries FROM notices ORDER BY id').all();
-  return { webhook, held, deps, look, variables, hold, posted, results };
+  return { webhook, held, deps, sendDue, variables, hold, posted, results };
 }
 
 test('a message that hung when its server was killed is sent again by the next one, after the lease', async () => {
@@ -41,9 +41,9 @@ test('a message that hung when its server was killed is sent again by the next o
   await w.posted(1);
   await server.end('SIGKILL');
   w.webhook.answer = (response) => response.writeHead(204).end();
-  await w.look();
+  await w.sendDue();
   expect(w.webhook.posted).toHaveLength(1);
-  await w.look(LEASE_MS);
+  await w.sendDue(LEASE_MS);
   expect(w.webhook.posted.map(({ body }) => body.includes(identifier))).toEqual([true, true]);
   expect(w.results()).toEqual([{ result: 'accepted', tries: 2 }]);
 }, 60_000);
@@ -74,10 +74,10 @@ test('one of two simultaneous senders sends a message', async () => {
     insertProfile(w.deps.db, { id: round + 1 });
     await request(w.deps, { profile: `user${round + 1}` });
     w.hold();
-    const looks = [w.look(round * 1_000_000), w.look(round * 1_000_000)];
+    const runs = [w.sendDue(round * 1_000_000), w.sendDue(round * 1_000_000)];
     await w.posted(round);
     w.held.at(-1)?.writeHead(204).end();
-    await Promise.all(looks);
+    await Promise.all(runs);
     expect(w.webhook.posted).toHaveLength(round);
   }
 });

@@ -260,49 +260,49 @@ test('a session that is used while the clock is ahead is still valid afterwards'
 describe('a reminder', () => {
   const EXPIRES_AFTER_MS = 60 * DAY_MS;
 
-  /** A key that expires in 60 days. `look` sends due mails as a server does, and returns their subjects. */
+  /** A key that expires in 60 days. `sendDue` sends due mails as a server does, and returns their subjects. */
   async function remindingWorld() {
     const { access, clock } = await makeWorld();
     await issue(access, { profile: 'bob' }, { expiresAtMs: clock.nowMs() + EXPIRES_AFTER_MS });
-    const look = async (mailer = access.mailer) => {
+    const sendDue = async (mailer = access.mailer) => {
       const before = mails(access).length;
       await sendDueNotices({ ...access, mailer }, () => {}, true);
       return mails(access)
         .slice(before)
         .map((mail) => /Subject: (.*)/.exec(mail)?.[1] ?? '');
     };
-    return { clock, look };
+    return { clock, sendDue };
   }
 
   test('is sent at its time, not earlier, after the clock was ahead for a while', async () => {
-    const { clock, look } = await remindingWorld();
+    const { clock, sendDue } = await remindingWorld();
     clock.jump(40 * DAY_MS);
-    expect(await look()).toEqual([]);
+    expect(await sendDue()).toEqual([]);
     clock.jump(-40 * DAY_MS);
-    expect(await look()).toEqual([]);
+    expect(await sendDue()).toEqual([]);
     clock.advance(EXPIRES_AFTER_MS - 30 * DAY_MS);
-    expect(await look()).toEqual([expect.stringContaining('expires soon')]);
+    expect(await sendDue()).toEqual([expect.stringContaining('expires soon')]);
   });
 
   test('that is waiting is kept while its key only seems to have expired', async () => {
-    const { clock, look } = await remindingWorld();
+    const { clock, sendDue } = await remindingWorld();
     clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
-    expect(await look(async () => null)).toEqual([]);
+    expect(await sendDue(async () => null)).toEqual([]);
     clock.jump(8 * DAY_MS);
-    expect(await look()).toEqual([]);
+    expect(await sendDue()).toEqual([]);
     clock.jump(-8 * DAY_MS);
-    expect(await look()).toEqual([expect.stringContaining('expires soon')]);
+    expect(await sendDue()).toEqual([expect.stringContaining('expires soon')]);
   });
 
   test('that is waiting is abandoned once the clock has confirmed that its key expired', async () => {
-    const { clock, look } = await remindingWorld();
+    const { clock, sendDue } = await remindingWorld();
     clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
-    expect(await look(async () => null)).toEqual([]);
+    expect(await sendDue(async () => null)).toEqual([]);
     clock.jump(8 * DAY_MS);
-    expect(await look()).toEqual([]);
+    expect(await sendDue()).toEqual([]);
     clock.advance(SETTLE_MS);
-    expect(await look()).toEqual([]);
+    expect(await sendDue()).toEqual([]);
     clock.jump(-8 * DAY_MS);
-    expect(await look()).toEqual([]);
+    expect(await sendDue()).toEqual([]);
   });
 });

@@ -48,9 +48,9 @@ async function whole(path: string): Promise<string> {
   const offset = Number(url.searchParams.get('offset'));
   const tail = `],"limit":100,"offset":${offset},"total":213}`;
   let text = '{"leaderboard":[';
-  for (let place = offset; place < offset + 100; place++) {
-    const entry = `{"rank":${place + 1},${(await one(place + 1)).slice(1)}`;
-    const isFirst = place === offset;
+  for (let index = offset; index < offset + 100; index++) {
+    const entry = `{"rank":${index + 1},${(await one(index + 1)).slice(1)}`;
+    const isFirst = index === offset;
     if (!isFirst && Buffer.byteLength(`${text},${entry}${tail}`) > MAX_BYTES) break;
     text += isFirst ? entry : `,${entry}`;
   }

@@ -60,14 +60,14 @@ test('after a restore, every session and every person’s token is refused at th
   backupDatabase(deps.db, copy);
   copyFileSync(`${from}.sessions`, `${copy}.sessions`);
   const variables = { DATABASE_PATH: copy, MAIL_URL: `file:${join(folder, 'mail')}` };
-  const look = async () => {
+  const statuses = async () => {
     const server = await startServerProcess(variables);
     const page = await fetchPage(server, '/developers/keys', { headers: { cookie } });
     const me = await call(server, '/manage/v1/me', token);
     expect(await server.end()).toBe(0);
     return [page.status, me.status];
   };
-  expect(await look()).toEqual([200, 200]);
+  expect(await statuses()).toEqual([200, 200]);
   expect(await profilectl(['db', 'restore', backup, '--yes'], { variables })).toMatchObject({ code: 0 });
-  expect(await look()).toEqual([303, 401]);
+  expect(await statuses()).toEqual([303, 401]);
 });

@@ -46,12 +46,12 @@ function referenceCrc32(text: string): number {
 
 test('one mistyped character, or two swapped neighbours, is detected', () => {
   fc.assert(
-    fc.property(identifiers, fc.nat(50), fc.stringMatching(/^[0-9A-Za-z]$/), (identifier, place, typed) => {
+    fc.property(identifiers, fc.nat(50), fc.stringMatching(/^[0-9A-Za-z]$/), (identifier, index, typed) => {
       const secret = newSecret(identifier, systemRandom);
-      const mistyped = secret.slice(0, place) + typed + secret.slice(place + 1);
+      const mistyped = secret.slice(0, index) + typed + secret.slice(index + 1);
       if (mistyped !== secret) expect(identifierOfSecret(mistyped)).toBeNull();
       const swapped =
-        secret.slice(0, place) + (secret[place + 1] ?? '') + (secret[place] ?? '') + secret.slice(place + 2);
+        secret.slice(0, index) + (secret[index + 1] ?? '') + (secret[index] ?? '') + secret.slice(index + 2);
       if (swapped !== secret) expect(identifierOfSecret(swapped)).toBeNull();
     }),
   );

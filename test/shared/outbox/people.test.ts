@@ -34,7 +34,7 @@ beforeEach(() => {
   for (const name of Object.keys(smtp.failures)) delete smtp.failures[name as keyof typeof smtp.failures];
 });
 
-const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
+const sendDue = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
 const signIn = () => write(deps.db, (tx) => addSignInNotice(tx, deps.config, { ...SIGN_IN, atMs: clock.nowMs() }));
 const enrol = () =>
   write(deps.db, (tx) =>
@@ -94,7 +94,7 @@ describe('an operation in an owner’s name', () => {
 describe('a sign-in', () => {
   test('is mailed to the owner, with time, client and the page that ends it', async () => {
     signIn();
-    await look();
+    await sendDue();
     const [mail] = mailed();
     expect(mail).toMatchObject({ to: 'owner1@example.org', subject: 'New sign-in to your profile' });
     for (const words of [
@@ -110,7 +110,7 @@ describe('a sign-in', () => {
 
   test('leaves no trace of the client after the mail, and none at all when the profile is erased', async () => {
     signIn();
-    await look();
+    await sendDue();
     expect(stored()).not.toMatch(/192\.0\.2|Firefox/);
     signIn();
     eraseProfile(deps, 'user1', onBox('root'));
@@ -120,20 +120,20 @@ describe('a sign-in', () => {
   test('is retried while the mail server is down, shown by status, and abandoned after 3 days', async () => {
     signIn();
     smtp.failures.connect = '421 4.3.2 down';
-    await look();
+    await sendDue();
     expect(readStatus(deps).notices).toMatchObject({
       waiting: 1,
       undelivered: [{ identifier: null, uid: 1, kind: 'new-sign-in', to: 'owner', tries: 1 }],
     });
     clock.advance(3 * DAY_MS);
-    await look();
+    await sendDue();
     expect(log.at(-1)).toBe(
       'warn: The new-sign-in mail about profile 1 could not be delivered for three days and was dropped.',
     );
     expect(stored()).not.toMatch(/192\.0\.2|Firefox/);
     clock.advance(31 * DAY_MS);
     signIn();
-    await look();
+    await sendDue();
     expect(deps.db.$client.query("SELECT count(*) AS n FROM notices WHERE kind = 'new-sign-in'").get()).toEqual({
       n: 1,
     });
@@ -149,7 +149,7 @@ describe('a sign-in', () => {
 test('an enrolment is mailed to every admin, with name, time and IP address, and the command that confirms it', async () => {
   deps.config.adminEmails = ['root@example.net', 'ops@example.net'];
   enrol();
-  await look();
+  await sendDue();
   const mails = mailed();
   expect(mails.map(({ to }) => to)).toEqual(['root@example.net', 'ops@example.net']);
   for (const words of ['Grace', '2026-01-01 00:00:00 UTC', '192.0.2.8', 'profilectl admins confirm Grace']) {
@@ -164,7 +164,7 @@ test('if the Developer Platform is off, mails name no pages', async () => {
   await performAndSend(deps, onBox('root'), OPERATIONS.reject, { identifier, reason: 'No.' });
   signIn();
   enrol();
-  await look();
+  await sendDue();
   const mails = mailed();
   expect(mails.length).toBeGreaterThanOrEqual(3);
   for (const { text } of mails) expect(text).not.toContain('/developers');

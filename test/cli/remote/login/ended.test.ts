@@ -77,18 +77,18 @@ test.each<[string, 'owner' | 'admin', (world: World) => ReturnType<typeof profil
     const page = hasChromium
       ? (await openPage(`${of.url}/developers/found`, { width: 1280, colorScheme: 'light' })).page
       : null;
-    const look = async () => {
+    const readPage = async () => {
       await page?.goto(path);
       return page?.getByRole('heading', { level: 1 }).textContent();
     };
     await page?.context().addCookies([{ name, value, url: of.url }]);
     const [signedIn, signedOut] = who === 'owner' ? ['API keys', 'Sign in'] : ['Requests', 'Sign in as an admin'];
-    if (hasChromium) expect(await look()).toBe(signedIn);
+    if (hasChromium) expect(await readPage()).toBe(signedIn);
     expect(await act(of)).toMatchObject({ code: 0 });
     const refused = await of.list();
     expect([refused.code, refused.stdout]).toEqual([4, '']);
     expect(refused.stderr).toBe(`${of.url} does not accept the token; run "profilectl login ${of.url}".\n`);
-    if (hasChromium) expect(await look()).toBe(signedOut);
+    if (hasChromium) expect(await readPage()).toBe(signedOut);
     expect(await of.server.running.end()).toBe(0);
   },
   60_000,

@@ -262,41 +262,41 @@ describe.skipIf(!hasChromium)('the pages for admins are accessible', () => {
     const pending = await request(access, { profile: 'bea', successorOf: used });
     const { page, troubles } = await enrolAndSignIn('Ada Lovelace');
     const { address } = inviteAdmin(access, 'Hopper', { keepPasskeys: true }, onBox('root'));
-    const look = () => expectUsable(page);
+    const checkPage = () => expectUsable(page);
     const key = `${ORIGIN}/developers/admin/keys/${pending}`;
     const lists = ['', '/keys?state=all&find=bea', '/keys?find=nobody', '/people', '/log?by=root', '/overview'];
     for (const path of [...lists, `/keys/${used}`]) {
       await page.goto(`${ORIGIN}/developers/admin${path}`);
-      await look();
+      await checkPage();
     }
     await page.goto(key);
-    await look();
+    await checkPage();
     await page.locator('#decide').getByRole('button', { name: 'Reject…' }).click();
     await page.getByLabel('Reason').waitFor();
-    await look();
+    await checkPage();
     await button(page, 'Reject with my passkey').click();
     await page.getByRole('alert').waitFor();
-    await look();
+    await checkPage();
     await page.goto(key);
     await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
     await page.getByLabel('Rate limits: other').fill('many');
     await button(page, 'Approve…').click();
-    await look();
+    await checkPage();
     await page.getByLabel('Rate limits: other').fill('60/1m');
     await button(page, 'Approve…').click();
-    await look();
+    await checkPage();
     failures.rcpt = '550 5.1.1 no such mailbox';
     await button(page, 'Approve with my passkey').click();
     await page.getByText('with the secret was refused').first().waitFor();
     delete failures.rcpt;
-    await look();
+    await checkPage();
     await page.goto(address);
-    await look();
+    await checkPage();
     await button(page, 'Continue').click();
-    await look();
+    await checkPage();
     for (const path of ['/enrol/registered', '/admin/sign-in']) {
       await page.goto(`${ORIGIN}/developers${path}`);
-      await look();
+      await checkPage();
     }
     expect(troubles.filter((text) => !/422|ERR_ABORTED/.test(text))).toEqual([]);
   }, 120_000);
@@ -309,7 +309,7 @@ describe.skipIf(!hasChromium)('the pages for admins are accessible', () => {
     const { identifier: old } = await issue(access, asked);
     const pending = await request(access, { ...asked, successorOf: old });
     const { page, troubles } = await enrolAndSignIn(`<script>mark()<img src=x>`);
-    const look = async () => {
+    const checkPage = async () => {
       expect(await page.locator('img, main a[href*="evil"]').count()).toBe(0);
       expect(await page.evaluate('typeof mark')).toBe('undefined');
       expect(await page.locator('main').textContent()).toContain('<script>mark()');
@@ -318,31 +318,31 @@ describe.skipIf(!hasChromium)('the pages for admins are accessible', () => {
     const goTo = (path: string) => page.goto(`${ORIGIN}/developers/admin${path}`);
     for (const path of ['', '/keys', '/keys?find=%3Cscript%3Emark()', '/people', `/keys/${old}`, `/keys/${pending}`]) {
       await goTo(path);
-      await look();
+      await checkPage();
     }
     await goTo('');
     await page.locator(`button[name="reject"][value="${pending}"]`).click();
     await page.getByRole('heading', { name: 'Reject' }).waitFor();
-    await look();
+    await checkPage();
     await goTo(`/keys/${pending}`);
     await button(page, 'Reject…').click();
     await page.getByRole('heading', { name: 'Reject' }).waitFor();
-    await look();
+    await checkPage();
     await goTo(`/keys/${old}`);
     await button(page, 'Revoke…').click();
     await page.getByLabel('Reason').fill(MARK);
     await button(page, 'Revoke with my passkey').click();
     await page.getByText('Key revoked.').waitFor();
-    await look();
+    await checkPage();
     await goTo('/log');
-    await look();
+    await checkPage();
     failures.rcpt = '550 5.1.1 <script>mark()</script><img src=x>';
     await goTo(`/keys/${pending}`);
     await button(page, 'Approve…').click();
     await button(page, 'Approve with my passkey').click();
     await page.getByText('with the secret was refused').first().waitFor();
     delete failures.rcpt;
-    await look();
+    await checkPage();
     // A violation of the policy would be listed here.
     expect(troubles.filter((text) => !/ERR_ABORTED/.test(text))).toEqual([]);
   }, 60_000);

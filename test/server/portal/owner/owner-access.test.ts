@@ -344,13 +344,13 @@ test('a key that its owner has revoked on a page is refused by the running serve
   const world = await ownerWorld();
   const server = await serverOfPages(world);
   const { identifier, secret } = await issue(world.access, { profile: 'ada' });
-  const look = () => fetch(`${server.url}/api/key`, { headers: { Authorization: `Bearer ${secret}` } });
-  expect((await look()).status).toBe(200);
+  const requestKey = () => fetch(`${server.url}/api/key`, { headers: { Authorization: `Bearer ${secret}` } });
+  expect((await requestKey()).status).toBe(200);
   const headers = { cookie: world.cookie };
   const path = `/developers/keys/${identifier}/revoke`;
   expect((await fetchPage(server, path, { method: 'POST', body: 'reason=', headers })).status).toBe(303);
   let status = 200;
-  while (status === 200) ({ status } = await look());
+  while (status === 200) ({ status } = await requestKey());
   expect(status).toBe(401);
   const line = server.log.findLast(({ method }) => method === 'POST');
   expect(line).toMatchObject({ route: '/developers/keys/:identifier/revoke', status: 303 });

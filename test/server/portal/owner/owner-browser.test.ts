@@ -277,7 +277,7 @@ async function markedWindow(size: Size) {
 describe.skipIf(!hasChromium)('every page of an owner', () => {
   test('shows markup, bidirectional and astral characters as text, and runs none of it', async () => {
     const { page, troubles, go, paths, active, pending } = await markedWindow({ width: 1280, colorScheme: 'light' });
-    const look = async () => {
+    const checkPage = async () => {
       expect(await page.locator('img, main a[href*="evil"]').count()).toBe(0);
       expect(await page.evaluate('typeof mark')).toBe('undefined');
       // A bidirectional control character does not affect the text after it.
@@ -288,7 +288,7 @@ describe.skipIf(!hasChromium)('every page of an owner', () => {
     };
     for (const path of paths) {
       await go(path);
-      await look();
+      await checkPage();
       // The name in the heading, description, project URL and expected usage; on the Active key's, its replacement's name.
       for (const [identifier, times] of [
         [active, 5],
@@ -305,7 +305,7 @@ describe.skipIf(!hasChromium)('every page of an owner', () => {
       for (let at = 0; at < (await fields.count()); at++) await fields.nth(at).fill(`\u0007${MARK}`);
       await page.locator('main button').click();
       await page.getByRole('alert').waitFor();
-      await look();
+      await checkPage();
       const kept = await fields.evaluateAll((all) => all.map((one) => (one as unknown as { value: string }).value));
       expect(kept).toEqual(kept.map(() => `\u0007${MARK}`));
     }

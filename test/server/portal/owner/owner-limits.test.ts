@@ -27,38 +27,38 @@ async function world(workers: string) {
   const cookie = signInOwner({ ...deps, sessions }, ADA.id);
   closeSessionsFile(sessions);
   const server = await serverOn(deps, undefined, { port });
-  const look = async (path: string) =>
+  const readPage = async (path: string) =>
     (await fetchPage(server, `/developers/keys${path}`, { headers: { cookie } })).text();
-  return { server, identifier, secret, look };
+  return { server, identifier, secret, readPage };
 }
 
 describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
   test('the page of a key shows within seconds what its program has spent, even if nothing is left', async () => {
-    const { server, identifier, secret, look } = await world(workers);
-    expect(await look(`/${identifier}`)).toContain('<strong>10 left of 10 per hour</strong> <span>unused</span>');
+    const { server, identifier, secret, readPage } = await world(workers);
+    expect(await readPage(`/${identifier}`)).toContain('<strong>10 left of 10 per hour</strong> <span>unused</span>');
     for (let n = 0; n < 10; n++) expect((await get(server, '/api/lookup/username/nobody', secret)).status).toBe(404);
     expect((await get(server, '/api/lookup/username/nobody', secret)).status).toBe(429);
     const refusedAtMs = performance.now();
     // Limits are saved every 0.8 s.
     let page = '';
-    while (!page.includes('<strong>0 left of 10 per hour</strong>')) page = await look(`/${identifier}`);
+    while (!page.includes('<strong>0 left of 10 per hour</strong>')) page = await readPage(`/${identifier}`);
     expect(page).toContain('<span>requests get 429 · ');
     expect(page).toContain('<strong>4\u202f990 left of 5\u202f000 per day</strong>');
-    expect(await look('')).toContain('0 left of 10 per hour, so requests get 429</span> · last used <time');
+    expect(await readPage('')).toContain('0 left of 10 per hour, so requests get 429</span> · last used <time');
     // Usage counts are saved within a second too, because no key was used in the nine seconds before.
-    while (!page.includes('got 429 today')) page = await look(`/${identifier}`);
+    while (!page.includes('got 429 today')) page = await readPage(`/${identifier}`);
     expect(page).toContain('<strong>1 of 11 requests got 429 today, over 10 per hour.</strong>');
     expect(performance.now() - refusedAtMs).toBeLessThan(8_000);
     await server.stop();
   });
 
   test('a key that was only tried by /api/key is not shown as unused', async () => {
-    const { server, identifier, secret, look } = await world(workers);
-    expect(await look('')).toContain('not used yet');
+    const { server, identifier, secret, readPage } = await world(workers);
+    expect(await readPage('')).toContain('not used yet');
     const triedAtMs = performance.now();
     expect((await get(server, '/api/key', secret)).status).toBe(200);
-    while (!(await look('')).includes('last used')) expect(performance.now() - triedAtMs).toBeLessThan(8_000);
-    expect(await look(`/${identifier}`)).toContain('last used');
+    while (!(await readPage('')).includes('last used')) expect(performance.now() - triedAtMs).toBeLessThan(8_000);
+    expect(await readPage(`/${identifier}`)).toContain('last used');
     await server.stop();
   });
 });
@@ -66,8 +66,8 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
 test.skipIf(Bun.which('curl') === null)(
   'the curl line on the page of a key works with the secret from the e-mail',
   async () => {
-    const { server, identifier, secret, look } = await world('1');
-    const page = await look(`/${identifier}`);
+    const { server, identifier, secret, readPage } = await world('1');
+    const page = await readPage(`/${identifier}`);
     expect(page).toContain(`<code data-copy="the base URL">http://127.0.0.1:${server.port}/api</code>`);
     const line = unescaped(/<code data-copy="the line">([^<]+)<\/code>/.exec(page)?.[1] as string);
     const child = Bun.spawn(['sh', '-c', line], { stdin: new Blob([`${secret}\n`]), stderr: 'ignore' });

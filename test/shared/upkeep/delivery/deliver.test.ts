@@ -42,10 +42,10 @@ async function world(variables: Record<string, string> = {}) {
       permissions: ['api.lookup'],
     });
   /** One run of the server's timer. */
-  const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
+  const sendDue = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
   /** The recipients and subjects of the mails since the last call. */
   const mailed = () => smtp.received.splice(0).map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*)\r$/m.exec(raw)?.[1]}`);
-  return { smtp, clock, deps, log, reject, revoke, ask, look, mailed };
+  return { smtp, clock, deps, log, reject, revoke, ask, sendDue, mailed };
 }
 
 describe('a command’s mail', () => {
@@ -64,7 +64,7 @@ describe('a command’s mail', () => {
     await w.revoke(key);
     expect(w.smtp.received[0]?.raw).toContain('> Leaked.');
     w.clock.advance(HOUR_MS);
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toEqual([`owner1@example.org: Your API key ${key} was revoked`]);
   });
 
@@ -85,7 +85,7 @@ describe('a command’s mail', () => {
     const { warning } = await performAndSend(silent, onBox('admin'), OPERATIONS.reject, input);
     expect(warning).toContain('MAIL_URL');
     expect(showKey(w.deps, identifier).state).toBe('rejected');
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toHaveLength(1);
   });
 
@@ -96,7 +96,7 @@ describe('a command’s mail', () => {
     expect((await w.reject(identifier)).warning).toContain('no e-mail address');
     w.deps.db.$client.run("UPDATE profiles SET email = 'new@example.org'");
     w.clock.advance(MINUTE_MS);
-    await w.look();
+    await w.sendDue();
     expect(w.mailed().join()).toStartWith('new@example.org: ');
   });
 
@@ -108,7 +108,7 @@ describe('a command’s mail', () => {
     await w.reject(identifier);
     w.mailed();
     w.clock.advance(HOUR_MS);
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toEqual([]);
     expect(readStatus(w.deps).notices).toEqual({ waiting: 0, oldestAt: null, undelivered: [] });
   });
@@ -123,7 +123,7 @@ describe('a mail server that is down', () => {
     expect(warning).toMatch(/not been delivered yet\. .*421.* A running server retries for three days\.$/);
     for (let minute = 0; minute < 60; minute++) {
       w.clock.advance(MINUTE_MS);
-      await w.look();
+      await w.sendDue();
     }
     expect(w.log.length).toBeLessThan(8);
     expect(w.log.join()).not.toContain('@');
@@ -131,7 +131,7 @@ describe('a mail server that is down', () => {
     delete w.smtp.failures.connect;
     for (let minute = 0; minute < 60; minute++) {
       w.clock.advance(MINUTE_MS);
-      await w.look();
+      await w.sendDue();
     }
     expect(w.mailed()).toHaveLength(1);
     expect(readStatus(w.deps).notices).toMatchObject({ waiting: 0, undelivered: [] });
@@ -148,7 +148,7 @@ describe('a mail server that is down', () => {
       const pauseMs = (nextTryAt.get()?.at ?? 0) - w.clock.nowMs();
       pauses.push(pauseMs / MINUTE_MS);
       w.clock.advance(pauseMs);
-      await w.look();
+      await w.sendDue();
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360]);
   });
@@ -160,7 +160,7 @@ describe('a mail server that is down', () => {
     await w.reject(identifier);
     for (let hour = 0; hour < 73; hour++) {
       w.clock.advance(HOUR_MS);
-      await w.look();
+      await w.sendDue();
     }
     expect(w.log.length).toBeLessThan(20);
     expect(w.log.at(-1)).toContain(`The rejection mail about key ${identifier} could not be delivered for three days`);
@@ -184,11 +184,11 @@ describe('a mail server that is down', () => {
       await w.reject(await request(w.deps, { profile: `user${id}` }));
     }
     w.clock.advance(10 * MINUTE_MS);
-    expect(await w.look()).toBe(true);
+    expect(await w.sendDue()).toBe(true);
     expect(w.log).toHaveLength(3);
     delete w.smtp.failures.mail;
     w.clock.advance(10 * MINUTE_MS);
-    expect(await w.look()).toBe(false);
+    expect(await w.sendDue()).toBe(false);
     expect(w.mailed()).toHaveLength(7);
   });
 
@@ -208,7 +208,7 @@ describe('a mail server that is down', () => {
     expect(warning).toContain('check ADMIN_EMAIL');
     delete send.rcpt;
     w.clock.advance(DAY_MS);
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toEqual([]);
     expect(keyHistory(w.deps, identifier).map(({ detail }) => detail?.to)).toEqual([undefined, 'admin 1', 'admin 2']);
   });
@@ -219,7 +219,7 @@ describe('a mail server that is down', () => {
     await w.reject(await request(w.deps));
     delete w.smtp.failures.mail;
     w.clock.advance(MINUTE_MS);
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toHaveLength(1);
   });
 });
@@ -237,17 +237,17 @@ describe('order', () => {
     const tried = () => w.deps.db.$client.query('SELECT tries FROM notices ORDER BY id').values().flat();
     w.smtp.failures.mail = DOWN;
     store(w.clock.nowMs());
-    await w.look();
+    await w.sendDue();
     store(w.clock.nowMs());
     w.clock.advance(HOUR_MS - MINUTE_MS);
-    await w.look();
+    await w.sendDue();
     expect(tried()).toEqual([2, 0]);
     w.clock.advance(MINUTE_MS);
-    await w.look();
+    await w.sendDue();
     expect(tried()).toEqual([2, 1]);
     delete w.smtp.failures.mail;
     w.clock.advance(6 * HOUR_MS);
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toHaveLength(2);
   });
 });
@@ -262,9 +262,9 @@ describe('concurrent senders', () => {
     }
     delete w.smtp.failures.connect;
     w.clock.advance(HOUR_MS);
-    await Promise.all([w.look(), w.look(), w.look(), w.look()]);
+    await Promise.all([w.sendDue(), w.sendDue(), w.sendDue(), w.sendDue()]);
     expect(new Set(w.mailed()).size).toBe(10);
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toEqual([]);
   });
 
@@ -279,10 +279,10 @@ describe('concurrent senders', () => {
     const crashing = { ...w.deps, mailer: async () => ({ send: hang, check: hang }) };
     void performAndSend(crashing, onBox('admin'), OPERATIONS.reject, { identifier, reason: 'No.' });
     await begun.promise;
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toEqual([]);
     w.clock.advance(2 * MINUTE_MS);
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toHaveLength(1);
   });
 
@@ -300,7 +300,7 @@ describe('concurrent senders', () => {
     const { warning } = await performAndSend({ ...w.deps, mailer: locking }, onBox('admin'), OPERATIONS.reject, input);
     expect(warning).toContain('The mail may not have been sent yet.');
     other.close();
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toHaveLength(1);
   });
 });
@@ -311,7 +311,7 @@ test('mails do not wait after the clock was set back by a year', async () => {
   await w.reject(await request(w.deps));
   delete w.smtp.failures.connect;
   w.clock.advance(-365 * DAY_MS);
-  await w.look();
+  await w.sendDue();
   expect(w.mailed()).toHaveLength(1);
 });
 
@@ -323,7 +323,7 @@ test('erasing a profile removes its waiting mails', async () => {
   expect(w.deps.db.$client.query('SELECT count(*) AS n FROM notices').get()).toEqual({ n: 0 });
   delete w.smtp.failures.connect;
   w.clock.advance(HOUR_MS);
-  await w.look();
+  await w.sendDue();
   expect(w.mailed()).toEqual([]);
 });
 
@@ -348,7 +348,7 @@ test('mails waiting in a backup are dropped and reported when it is restored', a
   await sendDueNotices(restored, () => undefined, false);
   expect(w.mailed()).toEqual([]);
   db.$client.close();
-  await w.look();
+  await w.sendDue();
   expect(w.mailed()).toHaveLength(1);
 });
 

@@ -34,12 +34,12 @@ function world(adminEmails = 'root@example.net') {
     return performAndSend(deps, onBox('root'), OPERATIONS.request, { ...fields, profile });
   };
   const withdraw = (identifier: string) => performAndSend(deps, onBox('root'), OPERATIONS.withdraw, { identifier });
-  const look = () => sendDueNotices(deps, () => undefined, false);
+  const sendDue = () => sendDueNotices(deps, () => undefined, false);
   /** Advances the time; the server checks once a minute. */
   const wait = async (minutes: number) => {
     for (let minute = 0; minute < minutes; minute++) {
       clock.advance(MINUTE_MS);
-      await look();
+      await sendDue();
     }
   };
   /** The mails since the last call: the recipient, and the keys named in each. */
@@ -50,7 +50,7 @@ function world(adminEmails = 'root@example.net') {
         to[0]?.replace('@example.net', ''),
         ...[...raw.slice(0, raw.indexOf('text/html')).matchAll(/^ +Identifier +(\w{8})\r$/gm)].map(([, key]) => key),
       ]);
-  return { clock, deps, ask, withdraw, look, wait, mailed };
+  return { clock, deps, ask, withdraw, sendDue, wait, mailed };
 }
 
 describe('requests within an hour', () => {
@@ -107,7 +107,7 @@ describe('requests within an hour', () => {
     w.mailed();
     w.clock.advance(5 * HOUR_MS);
     expect(readStatus(w.deps).notices).toMatchObject({ waiting: 1 });
-    await w.look();
+    await w.sendDue();
     expect(w.mailed()).toEqual([['root', identifier]]);
   });
 });

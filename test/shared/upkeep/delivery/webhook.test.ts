@@ -37,10 +37,10 @@ async function world(form = 'Slack', variables: Record<string, string> = {}) {
     return performAndSend(deps, admin, OPERATIONS.request, { ...fields, profile: `user${(asked++ % 9) + 1}` });
   };
   const log: string[] = [];
-  const look = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
+  const sendDue = () => sendDueNotices(deps, (level, text) => void log.push(`${level}: ${text}`), false);
   const wait = async (milliseconds: number) => {
     clock.advance(milliseconds);
-    await look();
+    await sendDue();
   };
   /** Approves a key and reports its secret as found; returns its identifier. */
   const find = async (profile: string) => {
@@ -52,14 +52,14 @@ async function world(form = 'Slack', variables: Record<string, string> = {}) {
   /** The messages in the chat since the last call. */
   const shown = () => webhook.posted.splice(0).map(({ body }) => FORMS[form]?.shown(JSON.parse(body)));
   const undelivered = () => readStatus(deps).notices?.undelivered ?? [];
-  return { webhook, clock, deps, admin, ask, find, log, look, wait, shown, undelivered };
+  return { webhook, clock, deps, admin, ask, find, log, sendDue, wait, shown, undelivered };
 }
 
 describe.each(FORM_NAMES)('a webhook of %s', (form) => {
   test('gets messages about a request, a found secret and a failed delivery, with only identifier, UID and link', async () => {
     const w = await world(form);
     const { identifier } = await w.ask();
-    await w.look();
+    await w.sendDue();
     expect(w.webhook.posted).toEqual([expect.objectContaining({ method: 'POST', type: 'application/json' })]);
     expect(w.webhook.posted[0]?.url).toBe(FORMS[form]?.path);
     const body = JSON.parse(w.webhook.posted[0]?.body ?? '');
@@ -87,7 +87,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
       const w = await world(form);
       w.webhook.answer = status(code);
       const { identifier } = await w.ask();
-      await w.look();
+      await w.sendDue();
       await w.wait(DAY_MS);
       expect(w.webhook.posted).toHaveLength(1);
       const fault = `The webhook responded with ${code}; check ADMIN_WEBHOOK_URL.`;
@@ -100,7 +100,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
       const w = await world(form);
       w.webhook.answer = status(code, { Location: elsewhere.url });
       await w.ask();
-      await w.look();
+      await w.sendDue();
       await w.wait(59 * SECOND_MS);
       expect(w.webhook.posted).toHaveLength(1);
       expect(w.undelivered()).toMatchObject([{ to: 'webhook', result: 'waiting', tries: 1 }]);
@@ -115,7 +115,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     const w = await world(form);
     w.webhook.answer = status(429, { 'Retry-After': '300' });
     const first = await w.ask();
-    await w.look();
+    await w.sendDue();
     await w.wait(100 * SECOND_MS);
     await w.ask();
     await w.wait(199 * SECOND_MS);
@@ -128,7 +128,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     w.webhook.answer = status(429, { 'Retry-After': '0.5' });
     await w.wait(10 * SECOND_MS);
     await w.ask();
-    await w.look();
+    await w.sendDue();
     await w.wait(9 * SECOND_MS);
     expect(w.shown()).toHaveLength(1);
     await w.wait(SECOND_MS);
@@ -140,7 +140,7 @@ describe.each(FORM_NAMES)('a webhook of %s', (form) => {
     w.webhook.answer = endless;
     await w.ask();
     const beganAt = performance.now();
-    await w.look();
+    await w.sendDue();
     expect(performance.now() - beganAt).toBeLessThan(5_000);
     while (w.webhook.posted[0]?.isClosed !== true) await Bun.sleep(5);
     expect(w.undelivered()).toEqual([]);
@@ -154,14 +154,14 @@ test('a webhook that hangs gets ten seconds; mails are sent meanwhile, and only 
       const beforehand = smtp.received.length;
       w.webhook.answer = () => undefined;
       const { identifier } = await w.ask();
-      const look = w.look();
+      const sending = w.sendDue();
       while (w.webhook.posted.length === 0) await Bun.sleep(5);
       await perform(w.deps, w.admin, OPERATIONS.withdraw, { identifier: (await w.ask()).identifier });
       await perform(w.deps, w.admin, OPERATIONS.reject, { identifier, reason: 'No.' });
       const mine = () => smtp.received.slice(beforehand).filter(({ raw }) => raw.includes(identifier));
       while (mine().length === 0) await Bun.sleep(5);
       expect(w.webhook.posted[0]?.isClosed).toBe(false);
-      await look;
+      await sending;
       while (w.webhook.posted[0]?.isClosed !== true) await Bun.sleep(5);
       const reason = 'The webhook did not respond within 10 seconds.';
       expect(w.undelivered()).toMatchObject([{ kind: 'request', to: 'webhook', reason }]);
@@ -181,7 +181,7 @@ test('at most one message is sent every ten seconds, whether or not the last one
     const w = await world();
     w.webhook.answer = status(code);
     await w.ask();
-    await w.look();
+    await w.sendDue();
     await w.ask();
     await w.ask();
     await w.find('user9');
@@ -202,7 +202,7 @@ test('no user-written text is sent, and no part of the URL is stored or shown', 
   smtp.failures.rcpt = '550 5.1.1 @everyone';
   for (let count = 0; count < 5; count++) await w.ask();
   delete smtp.failures.rcpt;
-  await w.look();
+  await w.sendDue();
   await w.wait(3_600 * SECOND_MS);
   const messages = w.shown();
   expect(messages.length).toBeGreaterThan(1);
@@ -254,7 +254,7 @@ test('requests decided in the meantime are not reported; without pages, a comman
   const decided = await w.ask();
   await perform(w.deps, w.admin, OPERATIONS.withdraw, { identifier: decided.identifier });
   const { identifier } = await w.ask();
-  await w.look();
+  await w.sendDue();
   expect(w.shown()).toEqual([
     `A request is waiting for a decision: key ${identifier} of profile 2.\nprofilectl keys show ${identifier}`,
   ]);
@@ -265,11 +265,11 @@ test('a request that arrives while a message is being sent is reported ten secon
   const held: ServerResponse[] = [];
   w.webhook.answer = (response) => held.push(response);
   await w.ask();
-  const look = w.look();
+  const sending = w.sendDue();
   while (held.length === 0) await Bun.sleep(5);
   const { identifier } = await w.ask();
   held[0]?.writeHead(200).end();
-  await look;
+  await sending;
   w.shown();
   w.webhook.answer = status(200);
   await w.wait(10 * SECOND_MS);
@@ -282,7 +282,7 @@ test('a failed delivery is reported even if its request has been decided since',
   const { identifier } = await w.ask();
   delete smtp.failures.rcpt;
   await perform(w.deps, w.admin, OPERATIONS.withdraw, { identifier });
-  await w.look();
+  await w.sendDue();
   expect(w.shown()).toEqual([expect.stringMatching(/^The request mail to ADMIN_EMAIL .* could not be delivered\.\n/)]);
 });
 
@@ -294,7 +294,7 @@ test('the result of a webhook message does not affect mail delivery', async () =
   }
   await w.ask();
   smtp.failures.connect = '421 4.3.2 later';
-  await w.look();
+  await w.sendDue();
   delete smtp.failures.connect;
   expect(w.webhook.posted).toHaveLength(1);
   expect(w.undelivered().filter(({ tries }) => tries > 0)).toHaveLength(3);
