@@ -1,7 +1,7 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { numberText } from '../../../shared/text.ts';
 import { type BarLink, barItems, barMenu, type FramedPage, foot, framePage, topBar } from '../../frame/frame.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import type { Page } from '../requests/request-context.ts';
 import localTime from './local-time.browser.js' with { type: 'text' };
@@ -52,10 +52,18 @@ export function layPage(config: Config, visitor: Visitor | null, page: Page): Fr
     body: html`<a class="skip" href="#main">Skip to the content</a>
 ${visitor === null ? topBar(config, null) : navigation(config, visitor)}
 <main id="main" tabindex="-1">
-${visitor?.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}
+${unbroken(html`${visitor?.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}`)}
 </main>
 ${foot(html`<p><a href="${publicPath(config, '/docs')}">API documentation</a> · <a href="${publicPath(config, '/developers/found')}">Found a secret?</a></p>${contactLine(config)}<p id="zone" hidden>Times are in your browser’s time zone, <span class="zone"></span>.</p>`)}`,
   });
+}
+
+/** Tags, what people edit, and the word within which a line may not be broken. */
+const PARTS = /<(textarea|option)\b.*?<\/\1>|<[^>]*>|e-mail/gis;
+
+/** Keeps browsers from breaking a line after the hyphen of "e-mail". */
+function unbroken({ html: text }: Html): Html {
+  return raw(text.replace(PARTS, (part) => (part.startsWith('<') ? part : `<span class="word">${part}</span>`)));
 }
 
 function navigation(config: Config, { kind, name, path, waiting = 0 }: Visitor): Html {

@@ -219,4 +219,21 @@ describe.skipIf(!hasChromium)('the frame of a page', () => {
     await page.getByRole('button', { name: 'Copy the line' }).click();
     expect(await page.evaluate('navigator.clipboard.readText()')).toStartWith('(trap');
   });
+
+  test('breaks no line within “e-mail”, and leaves what people edit and addresses as they are', async () => {
+    const { page } = await windowOn('/developers/found', WIDE);
+    const address = '/e-mail?a=>e-mail';
+    const words = 'An E-mail about e-mails ';
+    const body = html`<p>${words.repeat(9)}</p><textarea>${words}</textarea><a href="${address}">x</a>`;
+    await page.setContent(layPage(world.access.config, null, { title: 'x', body }).html);
+    for (let width = 320; width < 420; width += 5) {
+      await page.setViewportSize({ width, height: 844 });
+      const lines = await page.evaluate(
+        "[...document.querySelectorAll('.word')].map((one) => one.getClientRects().length)",
+      );
+      expect([width, lines]).toEqual([width, Array(18).fill(1)]);
+    }
+    expect(await page.locator('textarea').inputValue()).toBe(words);
+    expect(await page.locator('main a').getAttribute('href')).toBe(address);
+  });
 });

@@ -89,6 +89,8 @@ test('an owner sees which e-mail was not delivered, but not its recipient, the m
   const { history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
   expect(JSON.stringify(history.at(-1))).toContain('mailbox-word');
   const { body } = await visit(world, `/developers/keys/${identifier}`, { cookie: world.cookie });
-  expect(body).toContain('An e-mail about this key was not delivered: <span class="text"><bdi>rejection</bdi></span>');
+  expect(body).toContain(
+    'An <span class="word">e-mail</span> about this key was not delivered: <span class="text"><bdi>rejection</bdi></span>',
+  );
   expect(body).not.toMatch(/mailbox-word|550|127\.0\.0\.1/);
 });

@@ -116,7 +116,7 @@ test('on admins’ forms and confirmations, buttons that end or refuse something
     const possible = DECISIONS.filter(({ from }) => statesOf(from).includes(state));
     expect(buttonsIn(body)).toEqual(
       possible.map(({ texts, isDangerous, continuation }) => [
-        `${texts?.button}…`,
+        `${texts?.formButton ?? texts?.button}…`,
         continuation !== null ? undefined : `second${isDangerous ? ' danger' : ''}`,
       ]),
     );

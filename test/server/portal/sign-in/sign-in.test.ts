@@ -207,7 +207,7 @@ test('after an internal error, a form with what was typed can be sent again, eve
   const failed = await visit(at, '/developers/sign-in', { form: { ...typed, name: 'A & <b>' } });
   expect([failed.status, failed.refusal]).toEqual([500, 'internal']);
   expect(failed.body).toContain('<div><dt>Name</dt><dd>A &amp; &lt;b&gt;</dd></div>');
-  expect(failed.body).toContain('<dt>E-mail address</dt>');
+  expect(failed.body).toContain('<dt><span class="word">E-mail</span> address</dt>');
   expect(failed.body).not.toContain('<dt>next</dt>');
   expect(failed.body).toContain('<button>Send again</button>');
   expect(Object.fromEntries(sentAgain(failed.body))).toEqual({ ...typed, name: 'A & <b>' });
