@@ -6,7 +6,7 @@ import {
 } from '../../../shared/keys/usage-outcomes.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
-import { type Html, html, raw } from '../../html.ts';
+import { type Html, html } from '../../html.ts';
 
 /** The labels of the outcomes of requests. */
 export const OUTCOME_WORDS: Readonly<Record<UsageOutcome, string>> = {
@@ -55,8 +55,7 @@ function bars(days: readonly Day[]): Html {
     const whole = heightOf(total);
     // Refused requests are always visible, however few there were.
     const refused = answered === total ? 0 : Math.max(1, whole - heightOf(answered));
-    const isToday = at === days.length - 1;
-    return html`<g${raw(isToday ? ' class="today"' : '')}><title>${dayText(day)}: ${countText(total, 'request')}</title>${rect('ok', whole - refused, 0)}${rect('other', refused, whole - refused)}</g>`;
+    return html`<g><title>${dayText(day)}: ${countText(total, 'request')}</title>${rect('ok', whole - refused, 0)}${rect('other', refused, whole - refused)}</g>`;
   });
   const lines = [0, height / 2].map((y) => html`<line x2="${days.length * width}" y1="${y}" y2="${y}"/>`);
   const first = days[0] as Day;

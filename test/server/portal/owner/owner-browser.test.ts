@@ -195,7 +195,16 @@ describe.skipIf(!hasChromium)('an owner', () => {
     for (const label of [top, none]) expect(label.x + label.width).toBeLessThanOrEqual(chart.x);
     expect(top.y).toBeLessThan(none.y);
     expect(await page.locator('.usage figcaption').textContent()).toBe(' answered  refused busiest day 3\u202f833');
-    expect(await page.locator('.usage .today rect').count()).toBe(2);
+    // Every bar, today's too, has the colour that the legend explains.
+    const colours = await page.evaluate<boolean[]>(`(() => {
+      const look = (one) => getComputedStyle(one);
+      const [answered, refused] = ['ok', 'other'].map((kind) => document.querySelector('.swatch.' + kind));
+      return [...document.querySelectorAll('.usage rect')].map((bar) => {
+        const isRight = bar.matches('.ok') ? look(bar).fill === look(answered).backgroundColor : look(bar).stroke === look(refused).borderTopColor;
+        return isRight && look(bar).opacity === '1' && look(bar.parentElement).opacity === '1';
+      });
+    })()`);
+    expect(colours).toEqual(Array(50).fill(true));
   }, 60_000);
 
   test('sees the usage of an Active key, requests its replacement, and revokes the old key, at 1280 pixels', async () => {
