@@ -130,8 +130,11 @@ async function passOn(
   stdin.write(`${JSON.stringify(head)}\n`);
   for await (const chunk of lines) {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    stdin.write(chunk);
-    if (!(await isRead(() => stdin.flush()))) return;
+    const write = () => {
+      stdin.write(chunk);
+      return stdin.flush();
+    };
+    if (!(await isRead(write))) return;
   }
   await isRead(() => stdin.end());
 }
