@@ -2,7 +2,7 @@ import { AppError } from '../../shared/errors.ts';
 import { blockOf } from '../http/transport.ts';
 import type { Log } from '../observability/log.ts';
 import { ARRIVED_HEADERS } from '../thread/forwarded.ts';
-import { type FromPort, PING, type ToPort } from './portal-port.ts';
+import { type FromPort, type FromThread, PING, type ToPort } from './portal-port.ts';
 import { type Reading, readBody } from './request-body.ts';
 
 // Forwards requests from a serving thread to the portal's thread, and its responses back. The other end is `portal-port.ts`,
@@ -45,7 +45,7 @@ export type BridgeParts = {
 
 type Line = Connection & {
   /** The requests without a response yet, by their number. */
-  readonly waiting: Map<number, PromiseWithResolvers<Response>>;
+  readonly waiting: Map<number, PromiseWithResolvers<FromThread>>;
   /** How many messages the thread has sent. */
   received: number;
 };
@@ -106,7 +106,7 @@ async function forward(state: State, request: Request, { address, requestId }: A
 
 async function refuse(state: State, request: Request, error: unknown): Promise<Response> {
   const refused = await state.refuse(request, error);
-  return responseOf(refused.status, refused.headers, await refused.arrayBuffer());
+  return responseOf(request.method, refused.status, refused.headers, await refused.arrayBuffer());
 }
 
 /** Counts a request of an address block; returns a function that releases it, or null if there are too many. */
@@ -131,11 +131,12 @@ async function send(state: State, sent: ToPort, requestId: string): Promise<Resp
       throw error;
     });
     const line = await state.line;
-    const answer = Promise.withResolvers<Response>();
+    const answer = Promise.withResolvers<FromThread>();
     line.waiting.set(sent.id, answer);
     line.port.postMessage(sent);
     patience = setTimeout(() => giveUp(state, line, sent.id, requestId), state.answerMs ?? ANSWER_MS);
-    return await answer.promise;
+    const { status, headers, body } = await answer.promise;
+    return responseOf(sent.method, status, new Headers(headers), body);
   } finally {
     clearTimeout(patience);
     state.waiting--;
@@ -156,14 +157,13 @@ async function openLine(state: State): Promise<Line> {
 function receive(line: Line, message: FromPort): void {
   line.received++;
   if (message === PING) return;
-  const { id, status, headers, body } = message;
-  line.waiting.get(id)?.resolve(responseOf(status, new Headers(headers), body));
-  line.waiting.delete(id);
+  line.waiting.get(message.id)?.resolve(message);
+  line.waiting.delete(message.id);
 }
 
-function responseOf(status: number, headers: Headers, body: ArrayBuffer): Response {
-  const isPage = headers.get('Content-Type')?.startsWith('text/html') ?? false;
-  return new Response(isPage ? inOneWrite(body) : body, { status, headers });
+function responseOf(method: string, status: number, headers: Headers, body: ArrayBuffer): Response {
+  const isStreamed = body.byteLength > ONE_WRITE_BYTES && method !== 'HEAD';
+  return new Response(isStreamed ? inOneWrite(body) : body, { status, headers });
 }
 
 /** Up to this size, Bun sends an asynchronous response in one system call, together with its headers. */
@@ -171,14 +171,16 @@ const ONE_WRITE_BYTES = 14 * 1024;
 
 /**
  * A body that Bun 1.4.5 sends together with the headers. With a longer buffer it would send each header's name and value
- * separately: about forty system calls and packets, which take as long as rendering a page. A direct stream has no
- * Content-Length, which the OpenAPI document of /manage promises, so only pages are sent this way.
+ * separately: about forty system calls and packets, which take as long as rendering a page. A direct stream that may buffer
+ * the whole body has a Content-Length, too.
  */
-function inOneWrite(bytes: ArrayBuffer): ArrayBuffer | ReadableStream {
-  if (bytes.byteLength <= ONE_WRITE_BYTES) return bytes;
+function inOneWrite(bytes: ArrayBuffer): ReadableStream {
   return new ReadableStream({
     type: 'direct',
     pull: (controller) => {
+      // The option is missing in bun-types 1.4.5.
+      const buffering: { start: (options: { highWaterMark: number }) => void } = controller;
+      buffering.start({ highWaterMark: bytes.byteLength + 1 });
       controller.write(bytes);
       controller.end();
     },

@@ -11,9 +11,10 @@ export type ToPort = {
 export const PING = 'ping';
 
 /** A response, as sent back, with the number of its request. Set-Cookie may occur several times. */
-export type FromPort =
-  | typeof PING
-  | { id: number; status: number; headers: [name: string, value: string][]; body: ArrayBuffer };
+export type FromThread = { id: number; status: number; headers: [name: string, value: string][]; body: ArrayBuffer };
+
+/** A message of the portal's thread. */
+export type FromPort = typeof PING | FromThread;
 
 /** Answers the requests on a port by `fetch`, which must not throw. The port closes when the thread at the other end ends. */
 export function answerPort(port: MessagePort, fetch: (request: Request) => Promise<Response>): void {
@@ -22,7 +23,7 @@ export function answerPort(port: MessagePort, fetch: (request: Request) => Promi
     const { id, url, ...init } = data;
     const answer = await fetch(new Request(url, init));
     const body = await answer.arrayBuffer();
-    const message: FromPort = { id, status: answer.status, headers: [...answer.headers], body };
+    const message: FromThread = { id, status: answer.status, headers: [...answer.headers], body };
     port.postMessage(message, [body]);
   };
 }

@@ -42,12 +42,12 @@ export function renderHtml(title: string, blocks: readonly Block[]): string {
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <meta name="format-detection" content="telephone=no">
-<title>${escapeHtml(title)}</title>
+<title>${Bun.escapeHTML(title)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <main>
-<h1>${escapeHtml(title)}</h1>
+<h1>${Bun.escapeHTML(title)}</h1>
 ${blocks.map(renderBlock).join('\n')}
 </main>
 </body>
@@ -58,29 +58,23 @@ ${blocks.map(renderBlock).join('\n')}
 function renderBlock(block: Block): string {
   switch (block.kind) {
     case 'heading':
-      return `<h2>${escapeHtml(block.text)}</h2>`;
+      return `<h2>${Bun.escapeHTML(block.text)}</h2>`;
     case 'paragraph':
-      return `<p>${escapeHtml(block.text)}</p>`;
+      return `<p>${Bun.escapeHTML(block.text)}</p>`;
     case 'list':
-      return `<ul>\n${block.items.map((item) => `<li>${escapeHtml(item)}</li>`).join('\n')}\n</ul>`;
+      return `<ul>\n${block.items.map((item) => `<li>${Bun.escapeHTML(item)}</li>`).join('\n')}\n</ul>`;
     case 'facts':
       return `<table role="presentation">\n${block.facts.map(renderFact).join('\n')}\n</table>`;
     case 'code':
       // HTML ignores the line end after <pre>; in the source, it leaves the secret on its own line.
-      return `<pre>\n${escapeHtml(block.text)}\n</pre>`;
+      return `<pre>\n${Bun.escapeHTML(block.text)}\n</pre>`;
     case 'quote':
-      return `<blockquote>${escapeHtml(block.text)}</blockquote>`;
+      return `<blockquote>${Bun.escapeHTML(block.text)}</blockquote>`;
     case 'link':
-      return `<p>${escapeHtml(block.label)}: <a href="${escapeHtml(block.url)}">${escapeHtml(block.url)}</a></p>`;
+      return `<p>${Bun.escapeHTML(block.label)}: <a href="${Bun.escapeHTML(block.url)}">${Bun.escapeHTML(block.url)}</a></p>`;
   }
 }
 
 function renderFact(fact: { label: string; values: readonly string[] }): string {
-  return `<tr><th scope="row">${escapeHtml(fact.label)}</th>\n<td>${fact.values.map(escapeHtml).join('<br>\n')}</td></tr>`;
-}
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+  return `<tr><th scope="row">${Bun.escapeHTML(fact.label)}</th>\n<td>${fact.values.map((value) => Bun.escapeHTML(value)).join('<br>\n')}</td></tr>`;
 }

@@ -1,4 +1,4 @@
-import { escapeHtml, type Html, html, raw } from '../../html.ts';
+import { type Html, html, raw } from '../../html.ts';
 
 /** A code block with a caption. The page's script adds a copy button. */
 export function codeBlock(code: Html, label: string): Html {
@@ -49,10 +49,11 @@ function colour(text: string): string {
   let end = 0;
   for (const match of text.matchAll(TOKEN)) {
     const [token, string, colon, word] = match;
-    done += escapeHtml(text.slice(end, match.index));
+    done += Bun.escapeHTML(text.slice(end, match.index));
     end = match.index + token.length;
     if (string === undefined) done += `<span class="${word === undefined ? 'number' : 'word'}">${token}</span>`;
-    else done += `<span class="${colon === undefined ? 'string' : 'name'}">${escapeHtml(string)}</span>${colon ?? ''}`;
+    else
+      done += `<span class="${colon === undefined ? 'string' : 'name'}">${Bun.escapeHTML(string)}</span>${colon ?? ''}`;
   }
-  return done + escapeHtml(text.slice(end));
+  return done + Bun.escapeHTML(text.slice(end));
 }

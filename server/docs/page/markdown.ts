@@ -1,4 +1,4 @@
-import { escapeHtml, type Html, html, raw } from '../../html.ts';
+import { type Html, html, raw } from '../../html.ts';
 import { codeBlock } from './code.ts';
 
 /** A section of a text. The part before the first heading has no heading. */
@@ -18,7 +18,7 @@ export function readMarkdown(text: string): Section[] {
 
 /** Converts text with `code`, **bold** and [links](#anchor). */
 export function inlineMarkdown(text: string): Html {
-  const escaped = escapeHtml(text)
+  const escaped = Bun.escapeHTML(text)
     .replace(/`([^`]+)`/g, '<code>$1</code>')
     .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
     .replace(/\[([^\]]+)\]\((#[\w-]+|\/[\w./-]*)\)/g, '<a href="$2">$1</a>');

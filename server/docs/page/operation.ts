@@ -1,4 +1,4 @@
-import { escapeHtml, type Html, html, raw } from '../../html.ts';
+import { type Html, html, raw } from '../../html.ts';
 import { resolved, serverUrl } from '../openapi/read.ts';
 import type { Example, OpenApi, Operation, Parameter, ResponseObject } from '../openapi/types.ts';
 import { codeBlock, curlLine, jsonBlock, shellBlock } from './code.ts';
@@ -32,7 +32,7 @@ ${answerTable(document, responses)}`;
 
 /** The HTML of a path, with an optional line break after each slash. */
 function breakable(path: string): string {
-  return escapeHtml(path).replaceAll('/', '/<wbr>');
+  return Bun.escapeHTML(path).replaceAll('/', '/<wbr>');
 }
 
 function parameterTable(parameters: readonly Parameter[]): Html {

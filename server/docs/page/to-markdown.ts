@@ -43,7 +43,12 @@ function textOf(text: string, open: readonly Open[]): string {
   const isCode = open.some(({ tag }) => tag === 'code');
   if (!isCode && /^\s*\n\s*$/.test(text)) return '';
   const written = isCode ? text : text.replaceAll('&lt;', '\\&lt;');
-  return written.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+  return written
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#x27;', "'")
+    .replaceAll('&amp;', '&');
 }
 
 /** The Markdown of an element; a block ends with an empty line. */

@@ -58,12 +58,12 @@ ${foot(html`<p><a href="${publicPath(config, '/docs')}">API documentation</a> ·
   });
 }
 
-/** Tags, what people edit, and the word within which a line may not be broken. */
-const PARTS = /<(textarea|option)\b.*?<\/\1>|<[^>]*>|e-mail/gis;
+/** "e-mail" in a text, which the next tag follows, unless people edit it. Attributes have no raw `<`. */
+const UNBROKEN = /e-mail(?=[^<>]*<(?!\/textarea|\/option))/gi;
 
 /** Keeps browsers from breaking a line after the hyphen of "e-mail". */
 function unbroken({ html: text }: Html): Html {
-  return raw(text.replace(PARTS, (part) => (part.startsWith('<') ? part : `<span class="word">${part}</span>`)));
+  return raw(text.replace(UNBROKEN, '<span class="word">$&</span>'));
 }
 
 function navigation(config: Config, { kind, name, path, waiting = 0 }: Visitor): Html {

@@ -6,6 +6,7 @@ import { DOCUMENTED_CODES } from '../../../shared/errors.ts';
 import { cleanEnvironment, PROJECT } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { startSampleServer } from '../../support/machine/sample-server.ts';
+import { unescaped } from '../../support/portal/pages.ts';
 
 // Extracts the code examples from the page, and runs them.
 
@@ -17,14 +18,7 @@ function blocks(caption: string): string[] {
   const found = page.matchAll(/<figcaption>([^<]*)<\/figcaption><pre[^>]*><code>([\s\S]*?)<\/code>/g);
   return [...found]
     .filter(([, label = '']) => label.startsWith(caption))
-    .map(([, , code = '']) =>
-      code
-        .replaceAll('&lt;', '<')
-        .replaceAll('&gt;', '>')
-        .replaceAll('&quot;', '"')
-        .replaceAll('&amp;', '&')
-        .replaceAll(server.deps.config.publicUrl, server.url),
-    );
+    .map(([, , code = '']) => unescaped(code).replaceAll(server.deps.config.publicUrl, server.url));
 }
 
 /** How each language runs several programs one after another. */

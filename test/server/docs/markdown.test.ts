@@ -3,6 +3,7 @@ import { readOperations } from '../../../server/docs/openapi/read.ts';
 import { toMarkdown } from '../../../server/docs/page/to-markdown.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { unescaped } from '../../support/portal/pages.ts';
 
 const server = await startTestServer({ variables: { CONTACT: 'help@example.org' } });
 const [page, answer] = [await get(server, '/docs'), await get(server, '/docs.md')];
@@ -11,9 +12,7 @@ const [html, markdown] = [await page.text(), await answer.text()];
 /** The visible words of HTML, without the characters that stand for tags: quotation marks, brackets and semicolons. */
 function wordsOf(text: string): string[] {
   const spaced = text.replace(/<\/?(?:a|code|q|small|span|strong|wbr)\b[^>]*>/g, '').replace(/<[^>]+>/g, ' ');
-  const seen = spaced.replaceAll('&lt;', '<').replaceAll('&gt;', '>');
-  const decoded = seen.replaceAll('&quot;', '"').replaceAll('&amp;', '&');
-  return decoded
+  return unescaped(spaced)
     .replace(/[“”();]/g, ' ')
     .split(/\s+/)
     .filter(Boolean);

@@ -355,7 +355,7 @@ function linksOf({ html }: Mail): string[] {
 
 function visibleText(html: string): string {
   const body = html.slice(html.indexOf('<main>')).replace(/<[^>]*>/g, ' ');
-  return body.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'");
+  return body.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#x27;', "'");
 }
 
 function elementsOf(mail: Mail): string[] {

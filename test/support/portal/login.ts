@@ -3,7 +3,7 @@ import { CLI_CLIENT_ID } from '../../../shared/sign-in/cli-client.ts';
 import { noteMail } from '../secret-search.ts';
 import { hiddenIn } from './admin-pages.ts';
 import { checkCall } from './manage.ts';
-import { type PageWorld, visit } from './pages.ts';
+import { type PageWorld, unescaped, visit } from './pages.ts';
 
 /** The PKCE secret of a `profilectl` that logs in, unless a test needs another. */
 export const VERIFIER = 'v'.repeat(43);
@@ -35,7 +35,7 @@ export function cliPath(changes: Record<string, string | null> = {}): string {
 export function goOnIn(body: string): URL | null {
   const address = /<meta http-equiv="refresh" content="0; url=([^"]+)">/.exec(body)?.[1];
   // Everything else in it is percent-encoded.
-  return address === undefined ? null : new URL(address.replaceAll('&amp;', '&'));
+  return address === undefined ? null : new URL(unescaped(address));
 }
 
 /** The code on the page of an allowed login: in its redirect URL, or shown for typing. Null on other pages. */

@@ -100,11 +100,11 @@ export function sentAgain(page: string): [name: string, value: string][] {
   return [...fields].map(([, name = '', value = '']) => [name, unescaped(value)]);
 }
 
-const UNESCAPED = { amp: '&', lt: '<', gt: '>', quot: '"' } as const;
+const UNESCAPED = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'" } as const;
 
 /** HTML text as a browser reads it. */
 export function unescaped(text: string): string {
-  return text.replace(/&(amp|lt|gt|quot);/g, (_, name: keyof typeof UNESCAPED) => UNESCAPED[name]);
+  return text.replace(/&(amp|lt|gt|quot|#x27);/g, (_, name: keyof typeof UNESCAPED) => UNESCAPED[name]);
 }
 
 /** A sentence of a page without the narrow spaces between thousands, as other doors print it. */

@@ -16,7 +16,7 @@ import {
 } from '../../../support/portal/login.ts';
 import { personTokenFor } from '../../../support/portal/manage.ts';
 import { ADA, BEA, ownerWorld } from '../../../support/portal/owner-pages.ts';
-import { SAME_ORIGIN, serverOfPages, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
+import { SAME_ORIGIN, serverOfPages, signInOwner, unescaped, valuesOf, visit } from '../../../support/portal/pages.ts';
 import { countLogins } from '../../../support/portal/sessions-rows.ts';
 
 // The page that allows a profilectl: what it shows, to whom, and that it never redirects elsewhere.
@@ -222,7 +222,7 @@ test('signing in as an owner or an admin returns to the page with every paramete
   const sent = valuesOf(await visit(world, path), 'location')[0] as string;
   expect(sent).toStartWith('/developers/sign-in?next=%2Fdevelopers%2Fcli%3F');
   const signIn = await visit(world, sent);
-  const toAdmins = /href="(\/developers\/admin\/sign-in\?next=[^"]+)"/.exec(signIn.body)?.[1] as string;
+  const toAdmins = unescaped(/href="(\/developers\/admin\/sign-in\?next=[^"]+)"/.exec(signIn.body)?.[1] as string);
   const next = new Map(hiddenIn(signIn)).get('next') as string;
   expect(new URL(toAdmins, 'http://localhost').searchParams.get('next')).toBe(next);
   const admins = await adminWorld();
