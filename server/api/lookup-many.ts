@@ -2,16 +2,17 @@ import { Elysia } from 'elysia';
 import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
 import { type LookupQuery, parseUid } from '../../shared/profiles/lookup/lookup.ts';
 import { queryValues } from '../http/parameters.ts';
-import { admit, type Quota } from '../http/quota.ts';
+import { admit } from '../http/quota.ts';
+import type { RequestState } from '../http/request-state.ts';
 import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
-import { withPermission } from '../http/with-key.ts';
+import { admitted, withPermission } from '../http/with-key.ts';
 
 /** `/api/lookup`: up to a hundred profiles in one response. Each distinct query counts as one request. */
 export function lookupMany(serving: Serving) {
-  const profiles = ({ request, quota }: { request: Request; quota: Quota }) => {
+  const profiles = ({ request, state }: { request: Request; state: RequestState }) => {
     const queries = queriesOf(request);
-    admit(serving.limits, quota, queries.length);
+    admit(serving.limits, admitted(state).quota, queries.length);
     const body = serving.lookup.many(queries);
     return { body };
   };

@@ -2,19 +2,19 @@ import { Elysia } from 'elysia';
 import type { z } from 'zod';
 import type { OwnKey } from '../../shared/api/bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
-import type { VerifiedKey } from '../../shared/keys/verify.ts';
 import { reading } from '../http/every-request.ts';
 import { refuseParameters } from '../http/parameters.ts';
-import { levelsOf, type Quota } from '../http/quota.ts';
+import { levelsOf } from '../http/quota.ts';
+import type { RequestState } from '../http/request-state.ts';
 import type { Serving } from '../http/serving.ts';
 import { queryOf } from '../http/target.ts';
-import { withKey } from '../http/with-key.ts';
+import { type Admitted, admitted, withKey } from '../http/with-key.ts';
 
 /** `/api/key`: the permissions of the request's key, and what is left of its rate limits. Spends nothing. */
 export function ownKey(serving: Serving) {
-  const show = ({ request, key, quota }: { request: Request; key: VerifiedKey; quota: Quota }) => {
+  const show = ({ request, state }: { request: Request; state: RequestState }) => {
     refuseParameters(queryOf(request));
-    return { body: describe(key, quota) };
+    return { body: describe(admitted(state)) };
   };
   return new Elysia({ name: 'own-key' })
     .use(withKey(serving, 'nothing'))
@@ -23,7 +23,8 @@ export function ownKey(serving: Serving) {
     .head('/api/key', show);
 }
 
-function describe({ identifier, name, permissions, expiresAt }: VerifiedKey, quota: Quota): string {
+function describe({ key, quota }: Admitted): string {
+  const { identifier, name, permissions, expiresAt } = key;
   const body: z.infer<typeof OwnKey> = {
     identifier,
     name,

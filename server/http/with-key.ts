@@ -3,8 +3,10 @@ import type { Permission } from '../../shared/db/key-columns.ts';
 import { renewView } from '../../shared/db/reader.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { VerifiedKey, Verifier } from '../../shared/keys/verify.ts';
+import type { Refusal } from './answers.ts';
 import { reading, transport } from './every-request.ts';
-import { admit, openQuota, showLevels } from './quota.ts';
+import { admit, openQuota, type Quota, showLevels } from './quota.ts';
+import type { RequestState } from './request-state.ts';
 import type { Serving } from './serving.ts';
 import { countFailure, type Throttle } from './throttle.ts';
 import { blockOf } from './transport.ts';
@@ -13,22 +15,25 @@ import { blockOf } from './transport.ts';
 export type Spends = 'one' | 'nothing' | 'by route';
 
 /**
- * Admits requests with an Active key, and gives routes its `key` and `quota`. Throws what {@link authenticate} and
- * {@link admit} throw.
+ * Admits requests with an Active key; routes read it with {@link admitted}. Returns the refusals of {@link refuseStranger} as
+ * frequent ones ({@link Refusal}), and throws what {@link admit} throws.
  */
 export function withKey(serving: Serving, spends: Spends = 'one') {
   return new Elysia({ name: 'with-key', seed: spends })
     .use(transport(serving))
-    .resolve(({ request, state }) => {
+    .onBeforeHandle(({ request, state }) => {
       renewView(serving.reader, state.startedAtMs);
       const authorization = request.headers.get('authorization');
-      const key = authenticate(serving.verify, serving.throttle, authorization, state.address);
+      const key = keyOf(serving.verify, authorization);
+      if (key === null) {
+        const refusal: Refusal = { thrown: refuseStranger(serving.throttle, authorization, state.address) };
+        return refusal;
+      }
       const quota = openQuota(serving.limits, key);
       state.key = key;
       state.quota = quota;
       if (spends === 'one') admit(serving.limits, quota, 1);
       else if (spends === 'nothing') showLevels(serving.limits, quota);
-      return { key, quota };
     })
     .as('scoped');
 }
@@ -41,8 +46,8 @@ export function withPermission(serving: Serving, permission: Permission, spends:
   return new Elysia({ name: 'with-permission', seed: permission + spends })
     .use(withKey(serving, spends))
     .use(reading(serving))
-    .onBeforeHandle(({ key }) => {
-      if (!key.permissions.includes(permission)) throw lackOf(permission);
+    .onBeforeHandle(({ state }) => {
+      if (!admitted(state).key.permissions.includes(permission)) throw lackOf(permission);
     })
     .as('scoped');
 }
@@ -55,22 +60,28 @@ export function lackOf(permission: Permission): AppError {
 // Scheme, spaces, token68 (RFC 9110, section 11.4). Two Authorization headers arrive joined by a comma, which no token contains.
 const CREDENTIALS = /^bearer +[A-Za-z0-9\-._~+/]+=*$/i;
 
-/**
- * Returns the key whose secret is in the Authorization header (RFC 6750, section 2.1). Throws `no_credentials` if there is no
- * secret, `invalid_token` with the same sentence for every secret that does not work, and `too_many_failures` instead if the
- * IP address has failed too often.
- */
-export function authenticate(
-  verify: Verifier,
-  throttle: Throttle,
-  authorization: string | null,
-  address: string,
-): VerifiedKey {
+/** A working key and its quota. */
+export type Admitted = { key: VerifiedKey; quota: Quota };
+
+/** The key and quota of a request that has passed {@link withKey}. */
+export function admitted({ key, quota }: RequestState): Admitted {
+  if (key === null || quota === null) throw new Error('The request has not passed withKey.');
+  return { key, quota };
+}
+
+/** Returns the Active key whose secret is in the Authorization header (RFC 6750, section 2.1); null if there is none. */
+function keyOf(verify: Verifier, authorization: string | null): VerifiedKey | null {
   const secret = credentialsOf(authorization);
-  const key = secret === null ? null : verify(secret);
-  if (key !== null) return key;
+  return secret === null ? null : verify(secret);
+}
+
+/**
+ * The refusal of a request without a working key: `no_credentials` if there is no secret, `invalid_token` with the same sentence for
+ * every secret that does not work. Throws `too_many_failures` instead if the IP address has failed too often.
+ */
+function refuseStranger(throttle: Throttle, authorization: string | null, address: string): AppError {
   countFailure(throttle, blockOf(address));
-  throw secret === null ? NO_CREDENTIALS : INVALID_TOKEN;
+  return credentialsOf(authorization) === null ? NO_CREDENTIALS : INVALID_TOKEN;
 }
 
 // Created once: in a flood of bad keys, creating errors with their stack traces would be most of the work.
