@@ -26,8 +26,7 @@ export function withKey(serving: Serving, spends: Spends = 'one') {
       const authorization = request.headers.get('authorization');
       const key = keyOf(serving.verify, authorization);
       if (key === null) {
-        const refusal: Refusal = { thrown: refuseStranger(serving.throttle, authorization, state.address) };
-        return refusal;
+        return { thrown: refuseStranger(serving.throttle, authorization, state.address) } satisfies Refusal;
       }
       const quota = openQuota(serving.limits, key);
       state.key = key;

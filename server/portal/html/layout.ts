@@ -58,12 +58,17 @@ ${foot(html`<p><a href="${publicPath(config, '/docs')}">API documentation</a> ·
   });
 }
 
-/** "e-mail" in a text, which the next tag follows, unless people edit it. Attributes have no raw `<`. */
-const UNBROKEN = /e-mail(?=[^<>]*<(?!\/textarea|\/option))/gi;
+/**
+ * A text with "e-mail", after the end of a tag; and the tag that follows, if people edit or choose the text. Everything after the
+ * first "e-mail" is optional, so that a long text is read once and not once for each occurrence.
+ */
+const TEXT = />[^<]*?e-mail[^<]*(<\/(?:textarea|option)>)?/gi;
 
 /** Keeps browsers from breaking a line after the hyphen of "e-mail". */
 function unbroken({ html: text }: Html): Html {
-  return raw(text.replace(UNBROKEN, '<span class="word">$&</span>'));
+  const mark = (part: string, isEdited?: string) =>
+    isEdited === undefined ? part.replace(/e-mail/gi, '<span class="word">$&</span>') : part;
+  return raw(text.replace(TEXT, mark));
 }
 
 function navigation(config: Config, { kind, name, path, waiting = 0 }: Visitor): Html {

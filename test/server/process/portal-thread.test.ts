@@ -104,6 +104,10 @@ test('a page of 20 KB and its head, with a Content-Length, are sent together, no
   socket.once('data', (chunk) => first.resolve(String(chunk)));
   expect(await first.promise).toMatch(/^HTTP\/1.1 200 OK\r\n.*Content-Length: \d{5}\b.*\r\n\r\n<!doctype html>/is);
   socket.destroy();
+  const whole = await fetchPage(server, '/developers');
+  const head = await fetchPage(server, '/developers', { method: 'HEAD' });
+  const length = `${Buffer.byteLength(await whole.text())}`;
+  expect([whole, head].map(({ headers }) => headers.get('content-length'))).toEqual([length, length]);
 });
 
 test('due mails are sent by the portal’s thread, not by one that answers lookups, even if nobody requests a page', async () => {
