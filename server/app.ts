@@ -8,6 +8,7 @@ import { ownKey } from './api/own-key.ts';
 import { unknownApiPaths, unknownPaths } from './api/unknown.ts';
 import { documents } from './docs/routes.ts';
 import { manageOpenApi } from './manage/document-route.ts';
+import { pageStyle } from './portal/style-route.ts';
 import { feed } from './process/feed/route.ts';
 import { forwardCalls, forwardPages } from './process/portal-forward.ts';
 import type { Service } from './process/service.ts';
@@ -34,7 +35,8 @@ export function createApp(service: Service) {
     .use(securityContact(service))
     .use(documents(service));
   if (developerPlatform) {
-    app.use(manageOpenApi(service)).use(feed(service)).use(forwardCalls(service)).use(forwardPages(service));
+    app.use(manageOpenApi(service)).use(feed(service)).use(forwardCalls(service));
+    app.use(pageStyle(service)).use(forwardPages(service));
   }
   return app.use(unknownPaths(service)).compile();
 }

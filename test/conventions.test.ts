@@ -195,7 +195,7 @@ const SERVER_ROOMS: Record<string, string[]> = {
   docs: ['html.ts', 'frame', 'api', 'http', 'observability'],
   thread: ['http'],
   manage: ['thread', 'docs', 'http'],
-  portal: ['html.ts', 'frame', 'manage', 'thread', 'http'],
+  portal: ['html.ts', 'frame', 'docs', 'manage', 'thread', 'http'],
   process: ['manage', 'thread', 'http', 'observability'],
 };
 

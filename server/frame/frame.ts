@@ -7,8 +7,11 @@ import script from './page.browser.js' with { type: 'text' };
 
 // What all pages of /docs and /developers share: the HTML document, its style and policy, and the bar at its top.
 
-/** A page as it is sent, and the Content-Security-Policy that allows only its own style and scripts. */
+/** A page as it is sent, and the Content-Security-Policy that allows only its scripts and this server's style sheets. */
 export type FramedPage = { html: string; contentSecurityPolicy: string };
+
+/** The elements by which a page gets its style sheet, and the source of style sheets that its policy allows. */
+export type Styles = { head: Html; source: string };
 
 /** What a page adds to the document. */
 export type Framed = {
@@ -17,8 +20,7 @@ export type Framed = {
   description?: string;
   head?: Html;
   body: Html;
-  /** The page's own style sheet, which follows base.css. */
-  style: string;
+  styles: Styles;
   scripts: readonly string[];
   /** Whether it has forms, which are sent to this server. */
   hasForms?: boolean;
@@ -28,31 +30,37 @@ export type Framed = {
 
 /** Makes the document of a page. */
 export function framePage(config: Config, framed: Framed): FramedPage {
-  const { title, description, head, body, style, ...may } = framed;
+  const { title, description, head, body, styles, ...may } = framed;
   const scripts = [script, ...framed.scripts];
   const { publicName } = config;
-  const { rule, meta, whole } = lookOf(config);
-  // The same string each time, so that looking up its hash does not hash it again.
-  const styles = whole.get(style) ?? base + rule + style;
-  whole.set(style, styles);
   const document = html`<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 ${description === undefined ? '' : html`<meta name="description" content="${description}">\n`}<title>${title} – ${publicName}</title>
-${meta}<style>${raw(styles)}</style>
+${headOf(config)}${styles.head}
 ${head ?? ''}</head>
 <body>
 ${body}
 ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
 </body>
 </html>`;
-  return { html: `<!doctype html>\n${document.html}\n`, contentSecurityPolicy: policyOf(styles, scripts, may) };
+  return { html: `<!doctype html>\n${document.html}\n`, contentSecurityPolicy: policyOf(styles.source, scripts, may) };
 }
 
-/** The CSS rule with the service's colour, the elements in `<head>`, and complete style sheets by the page's own one. */
-type Look = { rule: string; meta: Html; whole: Map<string, string> };
+/** The style sheet of an area's pages: base.css, the service's colour, and the area's own rules. */
+export function styleSheet(config: Config, own: string): string {
+  return base + lookOf(config).rule + own;
+}
+
+/** A style sheet inside the page. */
+export function inlineStyles(sheet: string): Styles {
+  return { head: html`<style>${raw(sheet)}</style>`, source: hashOf(sheet) };
+}
+
+/** The CSS rule with the service's colour, and the elements in `<head>` about its icon and colour. */
+type Look = { rule: string; meta: Html };
 
 const LOOKS = new WeakMap<Config, Look>();
 
@@ -71,7 +79,6 @@ function makeLook({ publicColor, publicLogo }: Config): Look {
   return {
     rule: publicColor === null ? '' : `:root{--accent:light-dark(${accent.light},${accent.dark})}`,
     meta: html`${theme}<link rel="icon" href="${publicLogo ?? iconIn(accent.light)}">\n`,
-    whole: new Map(),
   };
 }
 
@@ -97,13 +104,13 @@ export function styleBeside(others: string, config: Config): string {
 export const EMPTY_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 function policyOf(
-  style: string,
+  styleSource: string,
   scripts: readonly string[],
   { hasForms, asks }: Pick<Framed, 'hasForms' | 'asks'>,
 ): string {
   const forAsking = asks ? "connect-src 'self'; " : '';
   const forForms = hasForms ? "'self'" : "'none'";
-  return `default-src 'none'; style-src ${hashOf(style)}; script-src ${scripts.map(hashOf).join(' ')}; ${forAsking}img-src data:; base-uri 'none'; form-action ${forForms}; frame-ancestors 'none'`;
+  return `default-src 'none'; style-src ${styleSource}; script-src ${scripts.map(hashOf).join(' ')}; ${forAsking}img-src data:; base-uri 'none'; form-action ${forForms}; frame-ancestors 'none'`;
 }
 
 /** The hashes of styles and scripts, which are few and constant. */

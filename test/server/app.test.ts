@@ -37,6 +37,7 @@ test('every route is documented, unknown, or the portal’s', () => {
   expect(paths.filter(isPortal).sort()).toEqual([
     '/developers',
     '/developers/*',
+    '/developers/style.css',
     '/manage',
     '/manage/*',
     '/manage/openapi.json',

@@ -1,5 +1,5 @@
 import type { Config } from '../../../shared/config/config.ts';
-import { type FramedPage, foot, framePage } from '../../frame/frame.ts';
+import { type FramedPage, foot, framePage, inlineStyles, styleSheet } from '../../frame/frame.ts';
 import { type Html, html, raw, slug } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { readOperations, resolved } from '../openapi/read.ts';
@@ -65,7 +65,13 @@ ${section(
 </main>
 </div>
 ${foot(html``)}`;
-  return framePage(config, { title: 'API documentation', description: info.summary, style, scripts: [script], body });
+  return framePage(config, {
+    title: 'API documentation',
+    description: info.summary,
+    styles: inlineStyles(styleSheet(config, style)),
+    scripts: [script],
+    body,
+  });
 }
 
 /** Turns `/developers` into a link if the portal is on. */

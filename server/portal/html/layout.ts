@@ -5,8 +5,8 @@ import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import type { Page } from '../requests/request-context.ts';
 import localTime from './local-time.browser.js' with { type: 'text' };
-import style from './page.css' with { type: 'text' };
 import sending from './sending.browser.js' with { type: 'text' };
+import { linkedStyles } from './style.ts';
 
 /** What the head of a page shows about its visitor. */
 export type Visitor = {
@@ -44,7 +44,7 @@ export function layPage(config: Config, visitor: Visitor | null, page: Page): Fr
   const { title, where, refusal, body, scripts = [], redirectTo } = page;
   return framePage(config, {
     title: [`${refusal === undefined ? '' : 'Error: '}${title}`, ...(where === undefined ? [] : [where])].join(' – '),
-    style,
+    styles: linkedStyles(config),
     scripts: [localTime, sending, ...scripts],
     hasForms: true,
     asks: scripts.length > 0,

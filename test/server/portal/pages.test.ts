@@ -6,6 +6,7 @@ import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn, MAX_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
+import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
@@ -15,7 +16,7 @@ import { expectRefusal } from '../../support/requests.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const POLICY =
-  /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; script-src( 'sha256-[\w+/]{43}=')+; (connect-src 'self'; )?img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/;
+  /^default-src 'none'; style-src 'self'; script-src( 'sha256-[\w+/]{43}=')+; (connect-src 'self'; )?img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/;
 
 const world = pageWorld({ METRICS_TOKEN });
 await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
@@ -65,6 +66,37 @@ describe('every response', () => {
       expect(head.headers.get(name)).toBe(whole.headers.get(name));
     }
     expect(head.headers.get('date')).not.toBeNull();
+  });
+});
+
+describe('the style sheet', () => {
+  const linkOn = async (path: string) =>
+    /<link rel="stylesheet" href="(.+)">/.exec(await (await fetchPage(server, path)).text())?.[1] ?? '';
+
+  test('is one file for all pages, which browsers keep and no page repeats', async () => {
+    const link = await linkOn('/developers');
+    for (const path of ['/developers/sign-in', '/developers/nothing']) expect(await linkOn(path)).toBe(link);
+    const answer = await fetch(server.url + link);
+    expect(answer.headers.get('content-type')).toBe('text/css; charset=utf-8');
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=300');
+    const sheet = await answer.text();
+    for (const path of ['server/frame/base.css', 'server/portal/html/page.css']) {
+      expect(sheet).toContain(readFileSync(join(PROJECT, path), 'utf8'));
+    }
+    const unchanged = { 'If-None-Match': answer.headers.get('etag') as string };
+    expect((await fetch(server.url + link, { headers: unchanged })).status).toBe(304);
+    await expectRefusal(await fetch(server.url + link, { method: 'POST' }), 405);
+  });
+
+  test('has another URL if it differs, and the path of PUBLIC_URL', async () => {
+    const coloured = await serverOfPages(
+      pageWorld({ PUBLIC_COLOR: '#8b1e3f', PUBLIC_URL: 'http://localhost:3000/profiles' }),
+    );
+    const page = await (await fetchPage(coloured, '/developers')).text();
+    const link = /<link rel="stylesheet" href="\/profiles(\/developers\/style\.css\?v=.{8})">/.exec(page)?.[1];
+    expect(link).not.toBeUndefined();
+    expect(link).not.toBe(await linkOn('/developers'));
   });
 });
 

@@ -1,0 +1,18 @@
+import { Elysia } from 'elysia';
+import { madeOnce } from '../docs/made-once.ts';
+import { reading, transport } from '../http/every-request.ts';
+import type { Serving } from '../http/serving.ts';
+import { portalStyle, STYLE_PATH } from './html/style.ts';
+
+/** The style sheet of the pages, a route of the serving application: it needs neither the portal's thread nor its limits. */
+export function pageStyle(serving: Serving) {
+  const style = madeOnce(serving, async ({ deps: { config } }) => ({
+    body: portalStyle(config),
+    headers: { 'Content-Type': 'text/css; charset=utf-8' },
+  }));
+  return new Elysia({ name: 'page-style' })
+    .use(transport(serving))
+    .use(reading(serving))
+    .all(STYLE_PATH, style)
+    .head(STYLE_PATH, style);
+}
