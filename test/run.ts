@@ -142,11 +142,25 @@ async function runAll(folder: string): Promise<boolean> {
   const kept = join(folder, 'kept');
   mkdirSync(kept, { mode: 0o700 });
   const checks: Record<string, boolean> = {};
-  await time('types', async () => {
+  const binary = join(folder, 'bin/profilectl');
+  const checkTypes = async () => {
     checks['types of a client'] = await run(['test/support/client-types.ts']);
     checks['type check'] = await run(['x', 'tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', TYPES]);
-  });
-  checks['lint and format check'] = await time('lint', () => run(['x', 'biome', 'check', '--error-on-warnings', '.']));
+  };
+  const lint = async () => {
+    checks['lint and format check'] = await run(['x', 'biome', 'check', '--error-on-warnings', '.']);
+  };
+  const build = async () => {
+    checks.binary = await run(['cli/build.ts', binary]);
+    // With the caller's whole environment, too.
+    const bun = ['deploy/release/bun-executable.ts', 'linux-x64-baseline', 'linux-arm64'];
+    checks['Bun for other machines'] = await run(bun, process.env);
+  };
+  // The type checker uses one core.
+  await Promise.all([
+    time('types', checkTypes),
+    time('lint', lint).then(() => (MODE === '--fast' ? undefined : time('binary', build))),
+  ]);
   const counts: Counts = { passed: 0, failed: 0, skipped: [], files: [] };
   const runEach = async (shared: Record<string, string>) => {
     for (const options of chooseRuns()) {
@@ -157,15 +171,9 @@ async function runAll(folder: string): Promise<boolean> {
       counts.files.push(...files);
     }
   };
-  if (MODE === '--fast') await time('tests', () => runEach({}));
-  else {
-    const binary = join(folder, 'bin/profilectl');
-    checks.binary = await time('binary', () => run(['cli/build.ts', binary]));
-    // With the caller's whole environment, too.
-    const bun = ['deploy/release/bun-executable.ts', 'linux-x64-baseline', 'linux-arm64'];
-    checks['Bun for other machines'] = await time('Bun', () => run(bun, process.env));
-    await time('tests', () => withChromium((browser) => runEach({ TEST_BINARY: binary, ...browser })));
-  }
+  await time('tests', () =>
+    MODE === '--fast' ? runEach({}) : withChromium((browser) => runEach({ TEST_BINARY: binary, ...browser })),
+  );
   checks['no secret, code or token is left behind'] = await time('search for secrets', () => nothingLeaked(kept));
   for (const [name, passed] of Object.entries(checks)) {
     say(`${passed ? 'passed' : 'FAILED'}: ${name}`);
