@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { serve } from '../../server/main.ts';
-import { openLogOutput } from '../../server/observability/log-output.ts';
+import { openLogOutput } from '../../server/observability/log.ts';
 import { inWords } from '../../server/observability/log-words.ts';
 import type { ServerOptions } from '../../server/process/running-server.ts';
 import { isBinary } from '../../shared/binary.ts';

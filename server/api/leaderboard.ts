@@ -1,9 +1,8 @@
 import { Elysia } from 'elysia';
 import { LIMIT, OFFSET } from '../../shared/api/parameters.ts';
 import type { Answer } from '../http/answers.ts';
-import { queryParameters, wholeNumber } from '../http/parameters.ts';
+import { queryOf, queryParameters, wholeNumber } from '../http/parameters.ts';
 import type { Serving } from '../http/serving.ts';
-import { queryOf } from '../http/target.ts';
 import { withPermission } from '../http/with-key.ts';
 
 /** `/api/leaderboard?limit=&offset=`: one page, with a Link header to the next and the previous page (RFC 8288). */

@@ -1,11 +1,10 @@
 import { Elysia } from 'elysia';
 import { MANY_MAX, MANY_PARAMETERS } from '../../shared/api/parameters.ts';
 import { type LookupQuery, parseUid } from '../../shared/profiles/lookup/lookup.ts';
-import { queryValues } from '../http/parameters.ts';
+import { queryOf, queryValues } from '../http/parameters.ts';
 import { admit } from '../http/quota.ts';
 import type { RequestState } from '../http/request-state.ts';
 import type { Serving } from '../http/serving.ts';
-import { queryOf } from '../http/target.ts';
 import { admitted, withPermission } from '../http/with-key.ts';
 
 /** `/api/lookup`: up to a hundred profiles in one response. Each distinct query counts as one request. */

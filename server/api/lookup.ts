@@ -3,10 +3,9 @@ import { AppError } from '../../shared/errors.ts';
 import { tagOf } from '../../shared/profiles/lookup/cache.ts';
 import type { Found, LookupBy } from '../../shared/profiles/lookup/lookup.ts';
 import type { Answer, Refusal } from '../http/answers.ts';
-import { pathParameter, refuseParameters } from '../http/parameters.ts';
+import { pathParameter, queryOf, refuseParameters } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
 import type { Serving } from '../http/serving.ts';
-import { queryOf } from '../http/target.ts';
 import { withPermission } from '../http/with-key.ts';
 
 /** The part of Elysia's context that lookups use; its own `params` are not decoded strictly. */

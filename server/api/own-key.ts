@@ -3,11 +3,10 @@ import type { z } from 'zod';
 import type { OwnKey } from '../../shared/api/bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
 import { reading } from '../http/every-request.ts';
-import { refuseParameters } from '../http/parameters.ts';
+import { queryOf, refuseParameters } from '../http/parameters.ts';
 import { levelsOf } from '../http/quota.ts';
 import type { RequestState } from '../http/request-state.ts';
 import type { Serving } from '../http/serving.ts';
-import { queryOf } from '../http/target.ts';
 import { type Admitted, admitted, withKey } from '../http/with-key.ts';
 
 /** `/api/key`: the permissions of the request's key, and what is left of its rate limits. Spends nothing. */

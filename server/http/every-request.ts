@@ -8,8 +8,7 @@ import { refuse } from './errors.ts';
 import { admit } from './quota.ts';
 import type { RequestState } from './request-state.ts';
 import type { Serving } from './serving.ts';
-import { hasUrl, originalOf } from './target.ts';
-import { checkTransport, clientAddress } from './transport.ts';
+import { checkTransport, clientAddress, hasUrl, originalOf } from './transport.ts';
 
 // Elysia analyses the source of hooks and handlers, as printed by Bun: the context only has the properties that they
 // destructure, and a function that ends in `return f(…)` is awaited (Bun prints `const answer = f(…); return answer;` that way

@@ -20,6 +20,12 @@ export function pathParameter(template: string, path: string): string {
   return value?.includes('\ufffd') === false ? value : malformed(name);
 }
 
+/** The query of a URL without its `?`, still percent-encoded. */
+export function queryOf({ url }: Request): string {
+  const mark = url.indexOf('?');
+  return mark === -1 ? '' : url.slice(mark + 1);
+}
+
 /**
  * The parameters of a query, by name; `+` is a space. Throws `bad_parameter` if one is not in `allowed`, repeated, or can't be
  * decoded.

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { AppError, type ErrorCode } from '../../shared/errors.ts';
-import { queryParameters } from '../http/parameters.ts';
-import { queryOf } from '../http/target.ts';
+import { queryOf, queryParameters } from '../http/parameters.ts';
 
 /** An optional query parameter with its description in the OpenAPI document. */
 export function inQuery<Schema extends z.ZodType>(schema: Schema, description: string) {

@@ -1,5 +1,5 @@
 import { cleanForTerminal } from '../../shared/text.ts';
-import type { LogOutput } from './log-output.ts';
+import type { LogOutput } from './log.ts';
 
 /** A line of the log: requests have a status, events a message. */
 type LogLine = {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Serving } from '../http/serving.ts';
-import { routable } from '../http/target.ts';
+import { routable } from '../http/transport.ts';
 import { refuseUncaught } from './uncaught.ts';
 
 /** An application that answers requests. */

@@ -1,7 +1,6 @@
 import type { ServerDeps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
-import type { Log } from '../observability/log.ts';
-import type { LogOutput } from '../observability/log-output.ts';
+import type { Log, LogOutput } from '../observability/log.ts';
 import type { ArrivalPace } from './feed/arrival.ts';
 import { startOutboxTimer } from './outbox-timer.ts';
 import type { PortalHandle } from './portal-handle.ts';

@@ -3,7 +3,7 @@ import { lockDeadline, onceUnlocked, whenUnlocked } from '../../../shared/db/whe
 import { AppError } from '../../../shared/errors.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
 import { isUseDue, noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { queryOf } from '../../http/target.ts';
+import { queryOf } from '../../http/parameters.ts';
 import { runInBackground } from '../../thread/background.ts';
 import { ARRIVED_HEADERS, FORM, pathParameters, readText, routeFor } from '../../thread/forwarded.ts';
 import type { PortalServices } from '../../thread/portal-services.ts';

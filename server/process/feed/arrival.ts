@@ -1,6 +1,6 @@
 import { type Clock, within } from '../../../shared/clock.ts';
 import type { Serving } from '../../http/serving.ts';
-import { originalOf } from '../../http/target.ts';
+import { originalOf } from '../../http/transport.ts';
 import { IDLE_SECONDS } from '../listener.ts';
 
 /** How fast a body has to arrive: at least `bytes` in every `spanMs`. */

@@ -6,8 +6,7 @@ import { closeUsage, openUsage, type Usage } from '../../../shared/usage/usage.t
 import { addUsage } from '../../../shared/usage/usage-counter.ts';
 import { createSendBufferMemory, freeSendBuffersOf } from '../../http/send-buffer-limit.ts';
 import { createThrottleMemory, freeThrottleLocksOf } from '../../http/throttle.ts';
-import type { Log } from '../../observability/log.ts';
-import type { LogOutput } from '../../observability/log-output.ts';
+import type { Log, LogOutput } from '../../observability/log.ts';
 import type { TotalMetrics } from '../../observability/metrics.ts';
 import type { PortalHandle } from '../portal-handle.ts';
 import type { FromWorker, Start } from './messages.ts';

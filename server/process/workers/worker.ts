@@ -9,7 +9,7 @@ import { createApp } from '../../app.ts';
 import { joinSendBuffers } from '../../http/send-buffer-limit.ts';
 import { joinThrottle } from '../../http/throttle.ts';
 import { type Counts, countAnswer, createCounts, METRICS_TYPE } from '../../observability/counts.ts';
-import { gatherLines, type LogOutput } from '../../observability/log-output.ts';
+import { gatherLines, type LogOutput } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { type Listener, reloadListener, startListening, stopListening } from '../listener.ts';
 import type { Connection } from '../portal-bridge.ts';

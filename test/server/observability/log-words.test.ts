@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createLog } from '../../../server/observability/log.ts';
-import type { LogOutput } from '../../../server/observability/log-output.ts';
+import { createLog, type LogOutput } from '../../../server/observability/log.ts';
 import { inWords } from '../../../server/observability/log-words.ts';
 
 function logOf() {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createLog } from '../../../server/observability/log.ts';
-import { openLogOutput } from '../../../server/observability/log-output.ts';
+import { createLog, openLogOutput } from '../../../server/observability/log.ts';
 import { LOG_LEVELS } from '../../../shared/config/log-levels.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
@@ -111,7 +110,7 @@ describe('writing', () => {
   /** A process that logs to its stdout, and prints `done` on stderr. */
   function logger(body: string) {
     const script = `
-      const { openLogOutput } = await import('${join(import.meta.dir, '../../../server/observability/log-output.ts')}');
+      const { openLogOutput } = await import('${join(import.meta.dir, '../../../server/observability/log.ts')}');
       const output = openLogOutput(1);
       ${body}
       console.error('done');

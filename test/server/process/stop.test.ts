@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { serve, startServer } from '../../../server/main.ts';
-import { openLogOutput } from '../../../server/observability/log-output.ts';
+import { openLogOutput } from '../../../server/observability/log.ts';
 import { DRAIN_MS } from '../../../server/process/listener.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { get, sendRaw, serverOn, startTestServer, takeApart } from '../../support/http.ts';
