@@ -24,7 +24,7 @@ export type Headers = Readonly<Record<string, z.ZodType>>;
 
 const POLICY_MEANING = 'The rate limits of the key: `q` requests in any `w` seconds.';
 const LEVEL_MEANING =
-  'The levels of the rate limits after this request: `r` requests are left, and no more can be sent within `t` seconds. For a rate-limited request, only the limits that have no room for it.';
+  'The levels of the rate limits after this request: `r` more requests can be sent within the next `t` seconds. For a rate-limited request, only the limits that have no room for it.';
 
 /** A header: its schema, its meaning, and an example. */
 type Described = [schema: z.ZodType, description: string, example?: unknown];

@@ -4,9 +4,7 @@ import { type Styles, styleSheet } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import own from './page.css' with { type: 'text' };
-
-/** The path of the style sheet of all pages under `/developers`. */
-export const STYLE_PATH = '/developers/style.css';
+import { STYLE_PATH } from './style-path.ts';
 
 /** The style sheet of all pages under `/developers`. */
 export function portalStyle(config: Config): string {
