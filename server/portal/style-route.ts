@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { madeOnce } from '../docs/made-once.ts';
 import { reading, transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
-import { STYLE_PATH } from './html/style-path.ts';
+import { STYLE_PATH } from './style-path.ts';
 
 /** The style sheet of the pages, a route of the serving application: it needs neither the portal's thread nor its limits. */
 export function pageStyle(serving: Serving) {

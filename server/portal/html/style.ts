@@ -3,8 +3,8 @@ import { etagOf } from '../../../shared/etag.ts';
 import { type Styles, styleSheet } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { STYLE_PATH } from '../style-path.ts';
 import own from './page.css' with { type: 'text' };
-import { STYLE_PATH } from './style-path.ts';
 
 /** The style sheet of all pages under `/developers`. */
 export function portalStyle(config: Config): string {
