@@ -7,7 +7,7 @@ import script from './page.browser.js' with { type: 'text' };
 
 // What all pages of /docs and /developers share: the HTML document, its style and policy, and the bar at its top.
 
-/** A page as it is sent, and the Content-Security-Policy that allows only its scripts and this server's style sheets. */
+/** A page as it is sent, and the Content-Security-Policy that allows only its own scripts and the source of its {@link Styles}. */
 export type FramedPage = { html: string; contentSecurityPolicy: string };
 
 /** The elements by which a page gets its style sheet, and the source of style sheets that its policy allows. */

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../../server/observability/log.ts';
+import { STYLE_PATH } from '../../../server/portal/style-path.ts';
 import { NICENESS } from '../../../server/process/lower-priority.ts';
 import { createPortalHandle, type PortalHandleParts } from '../../../server/process/portal-handle.ts';
 import { startSweepTimer } from '../../../server/process/sweep-timer.ts';
@@ -104,12 +105,22 @@ test('a page of 20 KB and its head, with a Content-Length, are sent together, no
     socket.write(`POST /developers/keys/new HTTP/1.1\r\nHost: a.example\r\n${head}\r\n\r\n${form}`);
   });
   socket.once('data', (chunk) => first.resolve(String(chunk)));
-  expect(await first.promise).toMatch(/^HTTP\/1.1 \d+ \w+\r\n.*Content-Length: \d{5}\b.*\r\n\r\n<!doctype html>/is);
+  expect(await first.promise).toMatch(
+    /^HTTP\/1.1 403 Forbidden\r\n.*x-error-code: signed_out\r\n.*Content-Length: \d{5}\b.*\r\n\r\n<!doctype html>/is,
+  );
   socket.destroy();
   const whole = await fetchPage(server, '/developers');
   const head = await fetchPage(server, '/developers', { method: 'HEAD' });
   const length = `${Buffer.byteLength(await whole.text())}`;
   expect([whole, head].map(({ headers }) => headers.get('content-length'))).toEqual([length, length]);
+});
+
+test('the style sheet of the pages is served without the portal’s thread', async () => {
+  const { server, threads } = await serverWithThreads();
+  expect((await fetch(`${server.url}${STYLE_PATH}`)).status).toBe(200);
+  expect(threads).toEqual([]);
+  expect((await fetchPage(server, '/developers')).status).toBe(200);
+  expect(threads.length).toBe(1);
 });
 
 test('due mails are sent by the portal’s thread, not by one that answers lookups, even if nobody requests a page', async () => {
