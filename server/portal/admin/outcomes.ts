@@ -17,7 +17,7 @@ import { signedAdmin } from '../sign-in/signed-in.ts';
 import { adminKeyPath, outcomesPath, QUEUE_PATH } from './admin-path.ts';
 import { type Fate, fateOf, ofProfile } from './last-decision.ts';
 
-type Line = { key: KeyView; kind: Fate['kind'] | 'not started' | 'waiting'; words: Html };
+type Line = { key: KeyView; kind: Fate['kind'] | 'not started' | 'next'; words: Html };
 
 /**
  * `GET /developers/admin/decided/:id`: the outcomes of several decisions that one assertion has authorised. They come from the
@@ -33,20 +33,20 @@ export async function outcomes(context: PageContext): Promise<Page> {
   const lines: Line[] = [];
   for (const decision of authorised.decisions)
     lines.push(await lineOf(context, authorised, decision, services.inProgress.has(id)));
-  const isOpen = lines.some(({ kind }) => kind === 'mailing' || kind === 'waiting');
+  const areOpen = lines.some(isOpen);
   const sum = sumOf(authorised.decisions[0] as Decision, lines);
-  const data = html`data-result="${isOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}"`;
+  const data = html`data-result="${areOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}"`;
   const linkTo = adminKeyPath(context);
   const items = lines.map(({ key, kind, words }) => {
     // For a success the state says enough.
     const more = kind === 'refused' || kind === 'not started' ? html`<br>${words}` : '';
     return html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'done' || kind === 'mailing' ? key.state : kind}">${kind === 'done' ? key.state : kind}</span>${more}</li>`;
   });
-  const again = isOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Look again</a></p>` : '';
+  const again = areOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Refresh</a></p>` : '';
   return {
     title: sum,
     where: 'Requests',
-    scripts: isOpen ? LOOK_SCRIPTS : [],
+    scripts: areOpen ? LOOK_SCRIPTS : [],
     body: html`<h1 id="done" ${data}>${doneOf(authorised.decisions[0] as Decision, lines)}</h1>
 <p id="sum" role="status" ${data}>${sum}</p>
 <div id="outcomes" ${data}><ol class="rows plain">${items}</ol>${again}</div>
@@ -64,13 +64,14 @@ async function lineOf(
   const { identifier } = input;
   const operation = operationOf(decision);
   const begins = operation.continuation?.begins ?? operation.event;
+  // Before the history is read, because an approval that begins in between changes the key, too.
+  const changed = faultOf(() => refuseChangedKey(context.access, identifier, shown, operation.version));
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const own = history.findLast(({ event, by, at }) => event === begins && isOwn(context, by) && Date.parse(at) >= atMs);
   const fate = own === undefined ? null : fateOf(operation, key, history);
   if (fate !== null) return { key, ...fate };
-  const changed = faultOf(() => refuseChangedKey(context.access, identifier, shown, operation.version));
   if (changed !== null) return { key, kind: 'refused', words: pageSentence(changed) };
-  if (isUnderWay) return { key, kind: 'waiting', words: html`Waiting for its turn.` };
+  if (isUnderWay) return { key, kind: 'next', words: html`` };
   const fault = faultOf(() => operation.check(context.access, decision.input));
   return {
     key,
@@ -83,11 +84,16 @@ function isOwn(context: PageContext, by: string): boolean {
   return by === `admin ${signedAdmin(context).name}`;
 }
 
-/** The heading: `10 requests approved`, or `8 of 12 requests approved`. */
+/** The heading: `10 requests approved`, `8 of 12 requests approved`, or, while some are open, `… approved so far`. */
 function doneOf({ operation }: Decision, lines: readonly Line[]): string {
   const done = lines.filter(({ kind }) => kind === 'done').length;
   const of = done === lines.length ? '' : `${done} of `;
-  return `${of}${countText(lines.length, 'request')} ${operationOf({ operation }).event}`;
+  const soFar = lines.some(isOpen) ? ' so far' : '';
+  return `${of}${countText(lines.length, 'request')} ${operationOf({ operation }).event}${soFar}`;
+}
+
+function isOpen({ kind }: Line): boolean {
+  return kind === 'mailing' || kind === 'next';
 }
 
 /** The summary: `8 of 12 mailed, 1 refused, 3 not started`. */

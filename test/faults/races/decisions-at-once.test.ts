@@ -166,12 +166,15 @@ async function playRound(round: number, pair: readonly [Raced, Raced], random: (
     sides.push({ operation, door: name, act: await door(about, children[at] as (typeof children)[0]), eventsBefore });
   }
   const looking = lookUp(old.secret);
-  const ended = await race(sides, random);
-  await settled(pending);
-  await Bun.sleep(TAKES_EFFECT_MS + 5);
-  await looking.end();
-  const what = JSON.stringify([round, chosen, ended.map(({ end }) => end)]);
-  return { what, about, old, sides, ended, lookups: looking.lookups };
+  try {
+    const ended = await race(sides, random);
+    await settled(pending);
+    await Bun.sleep(TAKES_EFFECT_MS + 5);
+    const what = JSON.stringify([round, chosen, ended.map(({ end }) => end)]);
+    return { what, about, old, sides, ended, lookups: looking.lookups };
+  } finally {
+    await looking.end();
+  }
 }
 
 const oldAddressOf = (id: number) => `old${id}@example.org`;

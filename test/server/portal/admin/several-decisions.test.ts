@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createPortalServices } from '../../../../server/portal/services.ts';
 import { settleBackground, stopBackground } from '../../../../server/thread/background.ts';
 import { removeAdmin } from '../../../../shared/admins/admins.ts';
+import { openDatabase } from '../../../../shared/db-files/open.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
@@ -434,6 +435,28 @@ test('two admins who approve the same list at once approve each key once, and ea
   }
 });
 
+test('decisions wait for a process that gets the lock just before them, and none is lost', async () => {
+  const { world, grace, keys } = await queueOf(3);
+  const { access } = world;
+  const other = openDatabase(access.config.databasePath, 'use').$client;
+  const { mailer } = access;
+  let asked = 0;
+  // An approval that has found the database unlocked asks for the mailer before it writes.
+  world.services.access.mailer = async () => {
+    if (asked++ === 0) {
+      other.run('BEGIN IMMEDIATE');
+      setTimeout(() => other.run('COMMIT'), 200);
+    }
+    return mailer();
+  };
+  const page = await choose(world, grace, keys);
+  const answer = await send(world, grace, withPasskey(page, grace.authenticator));
+  await settleBackground(world.services.background);
+  expect(textOf(await outcomesOf(world, grace, answer))).toContain('3 requests approved 3 of 3 mailed');
+  expect(asked).toBeGreaterThan(3);
+  other.close();
+});
+
 describe('while the e-mails are on their way', () => {
   /** Approvals through a mail server that accepts the messages it holds when `release` is called. */
   async function slow(count: number) {
@@ -468,11 +491,11 @@ describe('while the e-mails are on their way', () => {
     await arrived(4);
     expect([begun(), attempts()]).toEqual([4, 4]);
     const during = await outcomesOf(world, grace, answer);
-    expect(textOf(during)).toContain('0 of 6 requests approved 0 of 6 mailed');
+    expect(textOf(during)).toContain('0 of 6 requests approved so far 0 of 6 mailed');
     expect(during.body.match(/>mailing</g)?.length).toBe(4);
-    expect(during.body.match(/>waiting</g)?.length).toBe(2);
+    expect(during.body.match(/>next</g)?.length).toBe(2);
     expect(during.body).toContain('data-result="open"');
-    expect(textOf(during)).toContain('Look again');
+    expect(textOf(during)).toContain('Refresh');
     release();
     await Promise.all([arrived(6), mailed(4)]);
     expect(textOf(await outcomesOf(world, grace, answer))).toContain('4 of 6 mailed');
