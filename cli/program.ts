@@ -120,9 +120,9 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     .on('option:version', throwVersion)
     .on('option:V', throwVersion)
     .option('--json', 'print results and errors as JSON')
-    .option('--yes', 'accept defaults without prompting')
+    .option('--yes', 'answer yes to every question, and use defaults for missing values')
     .option('--db <path>', 'the database file, instead of DATABASE_PATH')
-    .option('--host <url>', 'the server to use, instead of a local database')
+    .option('--host <url>', 'the server to use, instead of a local database; only for keys, imports and logins')
     .option('--env-file <path>', 'read variables from a file; the environment takes precedence')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({

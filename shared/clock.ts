@@ -22,7 +22,7 @@ export type Clock = Clocks & {
 /** How long both clocks must have agreed before the wall clock is trusted. */
 export const SETTLE_MS = 600_000;
 
-// Smaller differences are not a jump: a leap second, and a rate that differs by 0.05 %.
+// Smaller differences are not a jump: a leap second, and a rate that differs by 0.05%.
 const MIN_JUMP_MS = 1_100;
 const MAX_DRIFT = 0.0005;
 

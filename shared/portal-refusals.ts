@@ -10,7 +10,7 @@ export const PORTAL_REFUSALS = {
   },
   /** A form under `/developers` that breaks a rule; the page says which. */
   refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
-  /** A form that is not encoded as browsers do. */
+  /** A form that is not encoded the way browsers encode forms. */
   bad_form: { status: 400, sentence: 'The form data is malformed; nothing was done.' },
   form_too_long: {
     status: 413,
@@ -19,7 +19,8 @@ export const PORTAL_REFUSALS = {
   not_a_form: { status: 415, sentence: 'This path only accepts forms, as application/x-www-form-urlencoded.' },
   cross_site: {
     status: 403,
-    sentence: 'This form was not sent by a page of this site; nothing was done. Open the page here, and send it again.',
+    sentence:
+      'This form was not sent by a page of this site; nothing was done. Open the form on this site, and send it from there.',
   },
   /** The disk is full or broken. Only pages say so; other paths respond with `internal`. */
   not_written: {

@@ -47,7 +47,7 @@ export const REFUSALS = {
     sentence: 'This API key is not valid.',
     when: 'the key or token is unknown, mistyped or not valid now; the sentence is the same for every reason',
     remedy:
-      'Check whether the whole secret was sent, and look for a newer mail about this key. Otherwise request another key.',
+      'Check whether the whole secret was sent, and look for a newer e-mail about this key. Otherwise request another key.',
     headers: () => ({ 'WWW-Authenticate': `${REALM}, error="invalid_token"` }),
   },
   plain_http: {

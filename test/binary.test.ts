@@ -14,7 +14,7 @@ import { createAuthenticator } from './support/portal/authenticator.ts';
 import { sendLines } from './support/portal/manage.ts';
 import { fetchPage } from './support/portal/pages.ts';
 import { ROUTES } from './support/requests.ts';
-import { noteMail } from './support/secret-search.ts';
+import { noteSecretsIn } from './support/secret-search.ts';
 import { tempFolder } from './support/world.ts';
 
 // The binary of `bun run build` alone, run in folders without any file of ours and with an empty PATH.
@@ -144,7 +144,7 @@ describe('in an empty folder, with an empty PATH', () => {
     };
     await profilectl('profiles', 'import', 'in.jsonl');
     const token = await profilectl('tokens', 'add', 'backend', '--right', 'profiles');
-    noteMail(token);
+    noteSecretsIn(token);
     const words = ['--profile', 'ada', '--name', 'Bot', '--description', DESCRIPTION, '--permission', 'api.lookup'];
     const { identifier } = JSON.parse(await profilectl('keys', 'request', ...words, '--json'));
     await profilectl('keys', 'approve', identifier, '--yes');

@@ -5,7 +5,7 @@ import { addAuthenticator, toolsOf } from './support/portal/browser.ts';
 import { connectChromium } from './support/portal/chromium.ts';
 
 // `bun run pictures` makes the README's pictures: it starts the demo, acts in Chromium as an owner and an admin, and
-// takes two pages, each in light and dark. Run it again after changing these pages.
+// takes screenshots of two pages, each in light and dark mode. Run it again after changing these pages.
 
 const PROJECT = join(import.meta.dir, '..');
 const PICTURES = join(PROJECT, 'docs/pictures');
@@ -67,7 +67,8 @@ function inMail({ mails }: Demo, kind: string, pattern: RegExp): string {
     .toSorted()
     .at(-1);
   const found = file === undefined ? null : pattern.exec(readFileSync(join(mails, file), 'utf8'));
-  if (found === null) throw new Error(`No mail of the kind ${kind} has what was looked for.`);
+  if (found === null)
+    throw new Error(`The latest mail of the kind ${kind} is missing, or does not contain ${pattern}.`);
   return found[0];
 }
 

@@ -5,8 +5,8 @@ import { SEED } from './support/rounds.ts';
 import { searchForSecrets } from './support/secret-search.ts';
 import { type Counts, readReport, reportLines, totalsOf } from './support/source/test-report.ts';
 
-// `bun run test`: installs, makes the types of a client, type-checks, lints, checks the format, and runs every test.
-// `bun run test:fast` (--fast) leaves out the slow ones; `bun run test:long` (--long) repeats tests that depend on
+// `bun run test`: installs the packages, generates the types of an API client, type-checks, lints, checks the format, builds
+// the binary, downloads Bun for other machines, and runs every test. `bun run test:fast` (--fast) leaves out slow tests; `bun run test:long` (--long) repeats tests that depend on
 // chance four times as often (support/rounds.ts); `bun run test --timings` stores how long each file takes. The last
 // line is "N passed, N failed" (and ", N skipped"), in which each check counts as one. Files and output of the tests
 // are kept until the end, and then searched for secrets, codes and tokens (support/secret-search.ts).
@@ -15,12 +15,12 @@ const PROJECT = join(import.meta.dir, '..');
 
 const MODE = process.argv[2];
 
-/** Test files that run after all others, because another process that writes much would delay what they measure. */
+/** Test files that run after all others, because another process that writes a lot would delay what they measure. */
 const ALONE = ['test/faults/files/power-cut.test.ts'];
 
 /**
  * Left out by `test:fast`: tests that start a browser, commands, servers or threads, wait for mails or slow clients,
- * try many orders of events, or take more than a second of a processor.
+ * try many orders of events, or take more than a second of processor time.
  */
 const SLOW = [
   'test/{binary,doors,journey,starting}.test.ts',
@@ -47,7 +47,7 @@ const TIMINGS = 'test/timings.json';
 /** The type checker's results for each file, so that the next check reads only changed files and their dependents. */
 const TYPES = 'node_modules/.cache/types.tsbuildinfo';
 
-/** Defaults for chance, shared by all test processes. */
+/** The seed and the number of rounds of random tests, the same in all test processes. */
 const CHANCE = { TEST_SEED: `${SEED}`, TEST_ROUNDS: process.env.TEST_ROUNDS ?? (MODE === '--long' ? '1' : '0.25') };
 
 /** The options of one or two consecutive runs of `bun test`. Each of its processes runs file after file. */
@@ -152,7 +152,7 @@ async function runAll(folder: string): Promise<boolean> {
   };
   const build = async () => {
     checks.binary = await run(['cli/build.ts', binary]);
-    // With the caller's whole environment, too.
+    // Downloads, so it gets the caller's whole environment, which may name a registry or a proxy.
     const bun = ['deploy/release/bun-executable.ts', 'linux-x64-baseline', 'linux-arm64'];
     checks['Bun for other machines'] = await run(bun, process.env);
   };

@@ -19,7 +19,7 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Sessions, tokens, older links and an unconfirmed passkey are revoked in any case.
+In any case their sessions and profilectl logins end, and older links and an unconfirmed passkey stop working.
 
 Examples:
   profilectl admins invite Grace                    # revokes all passkeys

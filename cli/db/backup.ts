@@ -9,13 +9,14 @@ import { createSteps, sizeText } from './steps.ts';
 export function addTo(parent: Command): void {
   parent
     .command('backup')
-    .description('Back up the database to a new file, and verify it, while the server runs.')
+    .description('Back up the database to a new file, and verify that file; the server may be running.')
     .argument('<file>', 'the new file; an existing file is never overwritten')
     .addHelpText(
       'after',
       `
 The backup is one SQLite file with mode 0600. It contains e-mail addresses, auth IDs and hashes of secrets, but no secrets:
-protect it like the database. It does not contain quota usage, the configuration or mails.
+protect it like the database. It does not contain the requests counted
+against rate limits, the configuration or e-mails.
 
 Examples:
   profilectl db backup /backups/profiles-$(date +%F).db

@@ -33,17 +33,17 @@ type AnyKeys = Globals & {
   clock: Clock;
   perform: Perform;
   /**
-   * Returns a {@link Perform} for confirmed operations, which refuses (`changed_since`) once the key or profile has
-   * changed. On a remote server it refuses once the key has changed since it was shown; the token is bound to the
-   * owner's profile. Throws `not_found`.
+   * Returns a {@link Perform} for an operation that the person confirms. On a local database it refuses (`changed_since`) if
+   * the key or profile has changed since this call, which throws `not_found`. On a remote server it refuses if the key has
+   * changed since this `Perform` last read it; the profile can't change, because the token is bound to it.
    */
   performUnlessChanged: (about: { identifier: string } | NamedProfile) => Perform;
   approvalLeaseMs: number;
   /** Defaults by input. Absent inputs don't apply to this key, and are not prompted for. */
   defaults: (operation: AnyOperation, key: KeyView) => Readonly<Record<string, unknown>>;
   /**
-   * Throws the refusal that the operation on this key would cause now, as far as this machine knows, and checks the
-   * mail server if the operation mails a secret. Returns further names and values to confirm.
+   * Throws the refusal that the operation on this key would cause now, as far as this machine knows. On a local
+   * database it also checks the mail server if the operation mails a secret, and returns further facts to confirm.
    */
   prepare: (
     operation: AnyOperation,
@@ -52,9 +52,9 @@ type AnyKeys = Globals & {
   ) => Promise<readonly (readonly [name: string, value: string])[]>;
   /** The profile whose owner runs the command; null if it is not run by an owner. */
   ownProfile: () => Promise<string | null>;
-  /** Throws `not_found` or `refused` if this profile can't have another key. */
+  /** Throws `not_found` or `refused` if this profile can't have another key. A remote server checks this itself. */
   checkProfile: (named: NamedProfile) => void;
-  /** The profile with this name, with its current username. Throws `not_found`. */
+  /** The profile with this name, with its current username; remotely, as given. Throws `not_found`. */
   findProfile: (named: NamedProfile) => NamedProfile;
 };
 

@@ -19,7 +19,7 @@ export function addTo(parent: Command): void {
 The profile disappears at once. Copies of its text may remain in unused parts of the database file until a running server
 vacuums it, at most once every 23 hours; "db vacuum" does so now, and "status" says whether copies may remain, and since when.
 Not erased: backups, databases kept by "db restore" or before an upgrade, files written by "profiles export", refused lines,
-mails that were sent or stored in a folder, and logs.
+e-mails that were sent or stored in a folder, and logs.
 
 Examples:
   profilectl profiles erase ada

@@ -13,8 +13,8 @@ export function addTo(parent: Command): void {
     .addHelpText(
       'after',
       `
-Unused sign-in codes and sign-in links from a backend stop working too, and the owner's browsers are no longer recognised.
-The profile and its API keys are not changed, and the owner can sign in again.
+Unused sign-in codes stop working too, as do sign-in links from a backend, and the owner is mailed about the next sign-in
+from each browser, as if it were new. The profile and its API keys are not changed, and the owner can sign in again.
 
 Example:
   profilectl profiles sign-out ada`,

@@ -26,9 +26,9 @@ export function addTo(command: Command): void {
     .option('--since <time>', `only entries since this time: ${PAST_SYNTAX}`)
     .option(
       '--by <who>',
-      'only entries by the person with this name, or by this kind of actor: operator, admin, owner, platform',
+      'only entries by the person with this name, or by this kind of actor: operator, admin, owner, platform (a backend)',
     )
-    .option('--kind <kind...>', 'only entries of these kinds, listed below')
+    .option('--kind <kind...>', 'only entries of these kinds or groups, listed below')
     .option('--limit <n>', 'at most this many entries; default: 50 on a terminal, otherwise all')
     .option('--after <cursor>', 'only entries after this cursor, the "next" of the previous page')
     .addHelpText(
@@ -38,7 +38,7 @@ Groups, and their kinds:
 ${groups}
 
 The newest entry comes first. Reasons, names of keys and other texts are not included; "profilectl keys show" has them.
-Actions of the service itself, and mails, are only in the histories of keys.
+Actions of the service itself, and e-mails, are only in the histories of keys.
 
 Examples:
   profilectl log --since 7d

@@ -2,8 +2,8 @@ import { MIGRATIONS } from '../../shared/db/migrations.ts';
 import { AppError } from '../../shared/errors.ts';
 import { VERSION } from '../../shared/version.ts';
 
-// A server runs some of its work as commands of its own program. If that file was upgraded since the server started, it may
-// need a newer schema or have other options.
+// A server runs some of its work as commands of its own executable. If that has been upgraded since the server started, the
+// commands may need a newer schema or have other options.
 
 /** The version of this program and the schema that it needs. */
 export function thisProgram(): string {

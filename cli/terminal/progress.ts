@@ -42,7 +42,7 @@ export function createProgress(clock: Clock, terminal: NodeJS.WriteStream = proc
   };
 }
 
-/** `[#####               ] 25 %  12000 lines, 24000/s, 2 s left`; without a total it shows bytes instead of the bar and the time left. */
+/** `[#####               ] 25%  12000 lines, 24000/s, 2 s left`; without a total it shows bytes instead of the bar and the time left. */
 export function progressText(lines: number, done: number, total: number | null, elapsedSeconds: number): string {
   const perSecond = elapsedSeconds > 0 ? Math.round(lines / elapsedSeconds) : 0;
   const rate = `${lines} lines, ${perSecond}/s`;
@@ -50,5 +50,5 @@ export function progressText(lines: number, done: number, total: number | null, 
   const share = Math.min(1, done / total);
   const bar = '#'.repeat(Math.floor(share * BAR_CELLS)).padEnd(BAR_CELLS);
   const left = share > 0 ? `, ${Math.ceil((elapsedSeconds * (1 - share)) / share)} s left` : '';
-  return `[${bar}] ${Math.floor(share * 100)} %  ${rate}${left}`;
+  return `[${bar}] ${Math.floor(share * 100)}%  ${rate}${left}`;
 }

@@ -11,8 +11,8 @@ const MAIL_SERVER = 'mail server';
 const CLEAR = '\r\u001b[K';
 
 /**
- * Runs `act`, which may wait for `what` for minutes, by default for the mail server. The terminal shows how long it has waited;
- * one that can't rewrite a line shows once that it is waiting. Ctrl-C ends the wait. Throws the errors of
+ * Runs `act`, which may spend a while waiting for `what` (by default the mail server). The terminal shows how long it has
+ * waited; one that can't rewrite a line shows once that it is waiting. Ctrl-C ends the wait. Throws the errors of
  * {@link untilInterrupted}.
  */
 export async function waitWhile<T>(

@@ -1,14 +1,14 @@
 /** A kind of Linux machine that a release is built for, and the npm package with Bun for it. */
 export type Target = {
-  /** As in the file names. */
+  /** The name in the names of the release's files. */
   name: string;
   /** Bun's name for it in builds. */
   bunTarget: Bun.Build.CompileTarget;
-  /** The package; its version is the one of {@link BUN_VERSION}. */
+  /** The package; its version is {@link BUN_VERSION}. */
   package: string;
   /** The SHA-512 of the package's tarball in base64, as npm publishes it ("sha512-…"). */
   integrity: string;
-  /** Debian's name of the architecture; null if no Debian package is built for it. */
+  /** Debian's name for the architecture; null if no Debian package is built for it. */
   debian: string | null;
 };
 

@@ -94,7 +94,7 @@ async function readMembers(request: Request, allowed: readonly string[]): Promis
   const value = parseJson(await readText(request, JSON_BODY));
   if (!isObject(value)) throw JSON_BODY.malformed;
   if (Object.keys(value).some((name) => !allowed.includes(name))) {
-    const rule = allowed.length === 0 ? 'must have no members' : `may have only ${allowed.join(' and ')}`;
+    const rule = `must have no members${allowed.length === 0 ? '' : ` except ${allowed.join(' and ')}`}`;
     throw new AppError('bad_body', `The body ${rule}.`);
   }
   return value;

@@ -122,7 +122,7 @@ function unansweredOf(service: () => Service): BridgeParts['refuse'] {
   };
 }
 
-/** Writes the quotas and the usage, and closes both. The caller closes the database. */
+/** Saves what keys have spent of their limits, and the usage; closes these and the reader. The caller closes the database. */
 export function closeService(service: Service): void {
   service.limits.close();
   if (service.usage !== null) closeUsage(service.usage);

@@ -85,7 +85,7 @@ export const Variables = z.object({
   ),
   mail: optional(
     'MAIL_URL',
-    'smtp://…, smtps://… or file:<folder>',
+    'where e-mails go: a mail server (smtp://… or smtps://…) or a folder (file:<folder>)',
     parsed(`must be ${MAIL_URL_SYNTAX}`, parseMailUrl),
     { fileRule: `must name a file that holds ${MAIL_URL_SYNTAX}`, mask: (url) => maskMailUrl(url) ?? HIDDEN },
   ),

@@ -99,8 +99,8 @@ function lowWarning(path: string): string | null {
   const { main, wal } = databaseSize(realPath(path));
   const wantedBytes = LOW_TIMES * (main + wal);
   if (freeBytes >= LOW_SHARE * totalBytes && freeBytes >= wantedBytes) return null;
-  const left = `${bytesText(freeBytes)} left, ${Math.floor((100 * freeBytes) / totalBytes)} % of it`;
-  return `The disk of ${path} has ${left}. Backups, upgrades and VACUUM may fail with less than ${100 * LOW_SHARE} %, or less than three times the database's size (${bytesText(wantedBytes)}).`;
+  const left = `${bytesText(freeBytes)} left, ${Math.floor((100 * freeBytes) / totalBytes)}% of it`;
+  return `The disk of ${path} has ${left}. Backups, upgrades and VACUUM may fail with less than ${100 * LOW_SHARE}%, or less than three times the database's size (${bytesText(wantedBytes)}).`;
 }
 
 function reservePath(file: string): string {

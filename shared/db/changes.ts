@@ -23,7 +23,7 @@ export type ChangeLog = { since: (seq: number) => ChangesSince };
 /**
  * Records, inside the open transaction, which profiles it changes: their rows, names or links. Null means that any
  * profile may have changed; an erasure passes null too, so that the table holds no ids of erased profiles. Each
- * transaction that changes profiles calls this once. (With triggers instead, an import took 40 % longer.)
+ * transaction that changes profiles calls this once. (With triggers instead, an import took 40% longer.)
  */
 export function noteChanges(sqlite: Sqlite, ids: ReadonlySet<number> | null): void {
   if (ids?.size === 0) return;

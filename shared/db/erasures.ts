@@ -23,7 +23,7 @@ export function noteErasure(sqlite: Sqlite, nowMs: number): void {
   sqlite.query('INSERT INTO erasures (at) VALUES (?)').run(nowMs);
 }
 
-/** How long the id of an erased profile is kept. A file that was read longer ago is refused. */
+/** How long the id of an erased profile is kept. An import is refused if its data was read longer ago (as-of.ts). */
 export const KEPT_AFTER_ERASURE_MS = 40 * DAY_MS;
 
 /**
@@ -40,12 +40,12 @@ export function noteErasedProfile(sqlite: Sqlite, id: number, { atMs, nowMs }: {
     .run(id, atMs, nowMs);
 }
 
-/** The number of rows deleted in one transaction, which blocks requests that write. */
+/** How many rows one transaction deletes at most, because it blocks requests that write. */
 const MAX_ROWS_PER_STEP = 2_000;
 
 /**
- * Deletes up to a few thousand ids of profiles that were erased more than 40 days ago; none until the clock is settled
- * (CONTRIBUTING.md). Returns whether more are left. Throws `refused` for a file that can't be written.
+ * Deletes up to {@link MAX_ROWS_PER_STEP} ids of profiles that were erased more than 40 days ago; none until the clock is settled
+ * (CONTRIBUTING.md). Returns whether more may be left. Throws `refused` for a file that can't be written.
  */
 export function dropErasedProfiles({ $client: sqlite }: Opened, clock: Pick<Clock, 'settledMs'>): boolean {
   // Until the clock is settled, no row counts as that old.

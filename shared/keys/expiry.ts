@@ -9,7 +9,8 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The syntax of an expiry, for error sentences. */
-export const EXPIRY_SYNTAX = 'a duration such as 90d, 12h or 30m, or a future time such as 2027-01-31T00:00:00Z';
+export const EXPIRY_SYNTAX =
+  'a duration such as 90d, 12h or 30m, or a future date or time such as 2027-01-31 or 2027-01-31T00:00:00Z';
 
 /** The syntax of an expiry that may also be `never`. */
 export const EXPIRES_SYNTAX = `${EXPIRY_SYNTAX}, or "never"`;

@@ -28,7 +28,7 @@ export function matching({ states = [], profileId, namePart, also }: KeyFilter, 
 
 /**
  * The identifiers of one page of the matching keys. Each stored state is read from an index, in order and only as far as
- * needed, so that the cost of a page does not depend on the number of keys.
+ * needed: the cost of a page depends on how many keys are skipped because they don't match, not on how many there are.
  */
 export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: ListPage, nowMs: number): string[] {
   const { profileId } = filter;

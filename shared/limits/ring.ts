@@ -5,7 +5,7 @@ import type { RateLimit } from './rate-limit.ts';
  *
  * Up to a quota of 1024, each stamp stands for one request, so the count is exact. Above, each stamp stands for a group of
  * `groupSize` consecutive requests and has the time of the newest one. A group counts until its newest request has left the
- * window, so never a request too many is admitted, and at most `groupSize - 1` (under 0.1 % of the quota) too few.
+ * window, so never a request too many is admitted, and at most `groupSize - 1` (under 0.1% of the quota) too few.
  *
  * A request counts until it is older than `windowSeconds`, so that no interval of that length has more requests than the quota.
  * `now` is always the time of a clock in milliseconds that never goes back, a multiple of 1/1024 ms, so that all sums are exact

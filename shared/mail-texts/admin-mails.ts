@@ -75,7 +75,7 @@ export function exposureMail(
   return compose('exposure', news, `The secret of API key ${identifier} was found`, [
     {
       kind: 'paragraph',
-      text: 'Somebody found the secret of a key and reported it on the page for found secrets. The key was revoked at once, and its owner will get an e-mail.',
+      text: 'Somebody found the secret of a key and reported it on the page “Found a secret?”. The key was revoked at once, and its owner will get an e-mail.',
     },
     {
       kind: 'facts',

@@ -19,7 +19,7 @@ export function timeInWords(ms: number): string {
 
 /** The expiry of a key (milliseconds since 1970; null for never) in words. */
 export function expiryInWords(ms: number | null): string {
-  return ms === null ? 'never, unless it is revoked' : timeInWords(ms);
+  return ms === null ? 'never; it works until it is revoked' : timeInWords(ms);
 }
 
 /** What happens to the key that this one replaces, and what its owner has to do; nothing if there is no such key. */

@@ -19,10 +19,10 @@ export type OwnNews = {
 /** The mail about a key that was requested in the owner's name. */
 export function submissionMail(news: OwnNews): Mail {
   const { identifier, publicUrl, pages } = news;
-  return compose('submission', news, `API key ${identifier} was requested in your name`, [
+  return compose('submission', news, `API key ${identifier} was requested for your profile`, [
     {
       kind: 'paragraph',
-      text: `Somebody who was signed in as you requested a key for the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do: you will get an e-mail with the decision.`,
+      text: `A key for the ${news.publicName} API at ${publicUrl} was requested by somebody who was signed in to your profile. If that was you, there is nothing to do: you will get an e-mail with the decision.`,
     },
     { kind: 'facts', facts: factsOf(news) },
     ...pageLink(pages, 'See or withdraw the request', `/keys/${identifier}`),
@@ -37,7 +37,7 @@ export function renamingMail(news: OwnNews & { nameBefore: string; nameAfter: st
   return compose('renaming', news, `Your API key ${identifier} was renamed`, [
     {
       kind: 'paragraph',
-      text: `Somebody who was signed in as you renamed your key for the ${news.publicName} API at ${publicUrl}. If that was you, there is nothing to do.`,
+      text: `Your key for the ${news.publicName} API at ${publicUrl} was renamed by somebody who was signed in to your profile. If that was you, there is nothing to do.`,
     },
     {
       kind: 'facts',
@@ -54,9 +54,9 @@ export function notYou(pages: string | null): Block[] {
   return [
     {
       kind: 'paragraph',
-      text: 'If that was not you, somebody else is signed in as you, and may be able to read your e-mail. Secure your mailbox, then, on this page, end every sign-in that you do not recognise.',
+      text: 'If that was not you, somebody else is signed in as you, and may be able to read your e-mail. Secure your mailbox, then open the page below and end every session that you do not recognise.',
     },
-    ...pageLink(pages, 'Who is signed in', '/sessions'),
+    ...pageLink(pages, 'Your sessions', '/sessions'),
   ];
 }
 

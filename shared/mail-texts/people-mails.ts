@@ -37,7 +37,7 @@ export function addressMail(
   return compose('address', { ...news, identifier: '' }, 'The e-mail address of your profile was changed', [
     {
       kind: 'paragraph',
-      text: `The e-mail address of a profile at ${publicUrl} was changed from this one to another. From now on, e-mails about the profile's keys for the ${news.publicName} API, including their secrets, and sign-in codes go to the new address. Everybody who was signed in to the profile has been signed out.`,
+      text: `The e-mail address of a profile at ${publicUrl} was changed from this one to another. From now on, sign-in codes and e-mails about the profile's keys for the ${news.publicName} API, including the secrets of new keys, go to the new address. Everybody who was signed in to the profile has been signed out.`,
     },
     { kind: 'facts', facts: [fact('Profile', foreign(news.profile)), fact('When', timeInWords(news.atMs))] },
     {
@@ -99,7 +99,10 @@ export function enrolmentMail(
       text: 'Ask that person whether it was them. If so, confirm the passkey on the machine that runs the service:',
     },
     { kind: 'code', text: `profilectl admins confirm ${name}` },
-    { kind: 'paragraph', text: 'If not, create a new link for them there, which removes this passkey:' },
+    {
+      kind: 'paragraph',
+      text: 'If not, create a new link for them there. This removes this passkey and all their others, and signs them out everywhere; with --keep-passkeys, the passkeys that were confirmed before are kept:',
+    },
     { kind: 'code', text: `profilectl admins invite ${name}` },
     ...pageLink(news.pages, 'List of admins', '/people'),
   ]);

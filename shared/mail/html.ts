@@ -1,7 +1,7 @@
 import type { Block } from './layout.ts';
 
-// Only features that all mail programs support: no scripts, remote resources or images. Some programs strip the style sheet; the
-// elements (pre, table, blockquote) are readable without it.
+// No scripts, remote resources or images, which many mail programs block. Some also strip the style sheet; the elements (pre,
+// table, blockquote) are readable without it.
 const STYLE = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 body { margin: 0; padding: 24px 16px; background: #ffffff; color: #1b1f24;
@@ -32,7 +32,7 @@ a { color: #0b5cad; overflow-wrap: anywhere; }
 }
 `;
 
-/** Renders the HTML part of a message: a self-contained page with `\n` line ends. All texts are escaped. */
+/** Renders the HTML part of a message: a self-contained page with `\n` line endings. All texts are escaped. */
 export function renderHtml(title: string, blocks: readonly Block[]): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,6 +1,6 @@
 /**
  * A part of a message, rendered both as text and as HTML. Each string is one line, except in `code` and `quote`. The caller must
- * remove control characters from texts that others wrote; rendering only escapes and indents them.
+ * remove control characters from texts that others wrote; rendering doesn't.
  */
 export type Block =
   | { kind: 'heading'; text: string }
@@ -17,7 +17,7 @@ export type Block =
 
 const WIDTH = 72;
 
-/** Renders the plain-text part: `\n` line ends, and lines of at most 72 characters unless a word is longer. */
+/** Renders the plain-text part, with `\n` line endings. Paragraphs, lists, facts and quotes are wrapped at 72 characters. */
 export function renderText(blocks: readonly Block[]): string {
   return `${blocks.map(renderBlock).join('\n\n')}\n`;
 }

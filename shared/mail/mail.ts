@@ -1,6 +1,6 @@
 import type { NoticeKind } from '../db/key-columns.ts';
 
-/** A message to one recipient. Texts have `\n` line ends. */
+/** A message to one recipient. Texts have `\n` line endings. */
 export type Mail = {
   kind: 'approval' | NoticeKind | 'sign-in' | 'test';
   /** The identifier of the key that the mail is about; empty if it is not about one key. */

@@ -95,7 +95,7 @@ async function composeMessage(mail: Mail, from: Sender, lineEnd: '\n' | '\r\n'):
 }
 
 /**
- * Builds one MIME part with `\r\n` line ends. ASCII text is sent unencoded, so that command lines of more than 76 characters
+ * Builds one MIME part with `\r\n` line endings. ASCII text is sent unencoded, so that command lines of more than 76 characters
  * stay whole in the raw message; other text as quoted-printable, which leaves short ASCII lines, such as a secret, whole.
  */
 function composePart(type: string, content: string): string {

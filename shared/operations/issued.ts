@@ -66,7 +66,8 @@ export const suspend = operation({
   doors: {
     command: {
       verb: 'suspend',
-      help: 'The key keeps its slot, its secret, its expiry, and its rate limits with the requests already counted.',
+      help: `The key still counts towards the profile's limit of three, and keeps its secret, its expiry, and its rate limits with the
+requests already counted.`,
       examples: ['k7Qm2XaB --reason "It looks up every profile in turn; please tell us why."'],
     },
     page: 'decision',
@@ -75,7 +76,7 @@ export const suspend = operation({
   texts: {
     ...{ title: 'Suspend key', button: 'Suspend' },
     consequence:
-      'Every request with its secret is refused until the key is resumed. The secret, the limits and the requests already counted are kept. The owner gets the reason by e-mail.',
+      'Every request that uses this key is refused until it is resumed. The secret, the limits and the requests already counted are kept. The owner gets the reason by e-mail.',
     done: 'Key suspended. Its owner gets the reason by e-mail.',
   },
   isDangerous: true,
@@ -130,7 +131,7 @@ export const revoke = operation({
   texts: {
     ...{ title: 'Revoke key', button: 'Revoke' },
     consequence:
-      'Every request with its secret is refused from then on. This can’t be undone. The owner gets the reason by e-mail.',
+      'Every request that uses this key is refused from now on. This can’t be undone. The owner gets the reason by e-mail.',
     done: 'Key revoked. It no longer works.',
   },
   isDangerous: true,

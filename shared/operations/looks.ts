@@ -27,7 +27,7 @@ export const list = operation({
     command: {
       verb: 'list',
       examples: ['--state pending', '--unused 90d', '--name bot', '--profile Ada --json'],
-      help: `On a terminal the command shows 50 keys at a time, and the command for the next page. For --unused, a key that was never
+      help: `On a terminal it shows 50 keys at a time, and prints the command for the next page. For --unused, a key that was never
 used counts as unused since its approval. The server records usage every ten seconds.`,
     },
     json: {

@@ -27,7 +27,8 @@ export const request = operation({
       verb: 'request',
       help: `On a terminal the command prompts for missing values (for long texts in EDITOR, if that is set), and shows the whole
 request before it sends it. It prints the identifier and "pending". The values of a successor default to those of the key
-that it replaces; both keys work until an admin ends the old one, or it expires. Remotely, the profile is your own.`,
+that it replaces; once it is approved, both keys work until the old one is revoked or expires. On a remote server, the profile
+is always your own.`,
       examples: [
         '',
         '--successor-of k7Qm2XaB',

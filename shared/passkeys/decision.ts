@@ -6,7 +6,7 @@ export type Decision = {
   operation: string;
   /** The operation's parsed input. The identifier is that of the key, or the id of the passkey. */
   input: { readonly identifier: string; readonly [name: string]: unknown };
-  /** The version of the subject that the page showed (`keyVersion`). */
+  /** The version of the key that the page showed (`keyVersion`); empty for `remove passkey`. */
   shown: string;
 };
 
@@ -14,7 +14,7 @@ export type Decision = {
 export const MAX_DECISIONS = 20;
 
 /**
- * The subject of an assertion as canonical JSON: the decisions, with the members of objects in order. Different lists
+ * The subject of an assertion as canonical JSON: the decisions, with the members of objects sorted by name. Different lists
  * of decisions have different texts, even if one omits a member that is null in the other. `readDecisions` parses it.
  */
 export function decisionsText(decisions: readonly Decision[]): string {

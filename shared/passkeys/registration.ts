@@ -20,7 +20,7 @@ import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 
 // Registers passkeys at the URLs of enrolments.ts.
 
-/** The data that a browser needs to create a passkey, as in WebAuthn; texts other than names are base64url. */
+/** The data that a browser needs to create a passkey, as in WebAuthn; the challenge, the handle and the credential IDs are base64url. */
 export type RegistrationOptions = {
   challenge: string;
   /** The name is shown in the browser's dialog. */
@@ -34,8 +34,8 @@ export type RegistrationOptions = {
 const PASSKEY_NAME = textInput({ label: 'name of the passkey', min: 1, max: 64, lines: false });
 
 /**
- * Starts a registration at a URL. Throws `forbidden`, `refused` if browsers don't support passkeys for PUBLIC_URL, and
- * the errors of challenges.
+ * Starts a registration at a URL. Throws `forbidden`; `refused` if browsers don't support passkeys for PUBLIC_URL; and
+ * `too_many_challenges`.
  */
 export function beginRegistration(access: Access, secret: string): RegistrationOptions {
   const { publicUrl, publicName } = access.config;
@@ -52,7 +52,7 @@ export function beginRegistration(access: Access, secret: string): RegistrationO
 /**
  * Registers a passkey at a URL, under a name chosen by the admin, and uses up the URL; `credential` is the JSON from
  * the browser. The passkey works only once it is confirmed on the server itself, and ADMIN_EMAIL is notified. Throws
- * `forbidden` for an invalid URL; `forbidden` for an invalid registration, which uses up the challenge but not the URL;
+ * `refused` as {@link beginRegistration} does; `forbidden` for an invalid URL; `forbidden` for an invalid registration, which uses up the challenge but not the URL;
  * `usage` for an invalid name; and `busy`, which uses up only the challenge, if a file is locked until `waitUntilMs`
  * (`lockDeadline`).
  */

@@ -20,7 +20,7 @@ export function* profileFaults(sqlite: Sqlite): Generator<string> {
 
 function nameFaults(username: string | undefined, names: readonly StoredName[]): string[] {
   const faults: string[] = [];
-  if (names[0]?.position !== 0 || names[0].name !== username) faults.push('its first name is not its username');
+  if (names[0]?.position !== 0 || names[0].name !== username) faults.push('the first of its names is not its username');
   if (names.some(({ position }, index) => position !== index)) faults.push('its names are not numbered consecutively');
   if (names.some(({ name, folded }) => foldName(name) !== folded)) {
     faults.push('one of its names is stored under a wrong folded form');

@@ -69,7 +69,7 @@ function* guarded(find: () => Iterable<string>): Generator<string> {
 
 const DIFFERENCES = {
   missing: 'is missing',
-  foreign: 'is not ours',
+  foreign: 'does not belong to Profile Lookup',
   changed: 'differs from its migration',
 } satisfies Record<SchemaDifference['how'], string>;
 

@@ -5,7 +5,7 @@ import type { LimitedKey } from '../../shared/limits/account.ts';
 import { quotaPath } from '../../shared/limits/file/store.ts';
 import { openLimits } from '../../shared/limits/one-thread.ts';
 
-// `bun test/bench/limits.ts`: how long it takes to save 10 000 busy keys, and to start with 200 000 idle ones, and
+// `bun test/bench/limits.ts`: how long a save of 10 000 busy keys blocks the thread, and to start with 200 000 idle ones, and
 // how much memory that needs. Compare a figure only with that of another version, measured in turn with this one.
 
 const RATE_LIMITS = [

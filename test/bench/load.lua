@@ -5,7 +5,7 @@
 local random = math.random
 
 -- A wrk that waits for responses sleeps, and the server has to wake it for each: on a virtual machine, 10 µs or more of the
--- server's time, which a remote client would not cost, and which a fast enough server never pays. So wrk polls for responses
+-- server's time, which it would not spend on a remote client, nor if it were fast enough to keep wrk busy. So wrk polls for responses
 -- endlessly: wrk 4 exports its event loop, and a timer that is always due (0 ms) keeps it awake.
 local function spin()
   local ffi = require("ffi")

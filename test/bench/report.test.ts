@@ -14,9 +14,9 @@ test('the kept results contain no wrong responses, and each was measured in at l
 
 test('the median decides whether a goal is reached', () => {
   const result = { name: 'x', what: 'x', figures: {}, samples: 0, faults: [], ratios: [0.5, 2, 1.5] };
-  expect(tableRow({ ...result, goal: { min: 1.5 } })).toEqual(['x', '1.50', '0.50–2.00', '≥ 1.5', 'yes', '']);
-  expect(tableRow({ ...result, goal: { max: 1.4 } })).toEqual(['x', '1.50', '0.50–2.00', '≤ 1.4', 'no', '']);
-  expect(tableRow({ ...result, goal: null })).toEqual(['x', '1.50', '0.50–2.00', 'none', '', '']);
+  expect(tableRow({ ...result, goal: { min: 1.5 } })).toEqual(['x', '1.50', '0.50–2.00', '≥ 1.5', '']);
+  expect(tableRow({ ...result, goal: { max: 1.4 } })).toEqual(['x', '1.50', '0.50–2.00', '≤ 1.4, missed', '']);
+  expect(tableRow({ ...result, goal: null })).toEqual(['x', '1.50', '0.50–2.00', '', '']);
 });
 
 test('a generated profile is always the same, and its line and its bodies agree', () => {

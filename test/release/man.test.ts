@@ -16,7 +16,7 @@ const PAGES = await manPages('2026-01-02');
 /** Bold letters are overstruck. */
 const OVERSTRUCK = new RegExp(`.${String.fromCharCode(8)}`, 'g');
 
-/** A page as a person sees it: plain text, as wide as the longest line of any help. */
+/** Renders a page with mandoc and these options: plain text without overstrikes, and what mandoc complained about. */
 function render(page: string, ...options: string[]): { text: string; faults: string } {
   const file = join(tempFolder(), 'page.1');
   writeFileSync(file, page);

@@ -39,8 +39,8 @@ const LOGINS = 'hosts.json';
 /** The names of mails in folders, including one being written when a test killed its process. */
 const MAIL = /\.eml$|\/\.[0-9a-f-]{36}\.unfinished$/;
 
-/** Records the secrets and codes of a mail that a test server received, or a token that a test made. */
-export function noteMail(raw: string): void {
+/** Records the secrets and codes in a text, such as a mail that a test server received. */
+export function noteSecretsIn(raw: string): void {
   note([...(raw.match(SECRET) ?? []), ...(raw.match(CODE) ?? [])]);
 }
 

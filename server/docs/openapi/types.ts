@@ -53,7 +53,7 @@ export type Operation = {
   security: Record<string, string[]>[];
   /** The permission that an API key needs. */
   'x-permission'?: string;
-  /** The right that a backend's token needs. As a role in `security`, some tools would report it as an error. */
+  /** The right that a backend's token needs. It is not a role in `security`, which some tools would report as an error. */
   'x-right'?: string;
   parameters?: (Parameter | Reference)[];
   requestBody?: { required: true; content: Record<string, { schema: Schema }> };

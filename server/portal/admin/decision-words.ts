@@ -129,5 +129,5 @@ function oldToNew(before: readonly string[], after: readonly string[], words: ty
 
 function timeInWords(ms: unknown, isEndless: boolean): string {
   if (typeof ms === 'number') return isoTime(ms);
-  return isEndless ? 'never, unless it is revoked' : 'stays as it is';
+  return isEndless ? 'never; it works until it is revoked' : 'stays as it is';
 }

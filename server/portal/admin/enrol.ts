@@ -73,7 +73,7 @@ export function registeredPage({ access: { config }, cookie }: PageContext): Pag
   return {
     title,
     body: html`<h1>${title}</h1>
-<p>It still has to be confirmed. Tell the operator that it was you: ${command} shows when and from where it was registered, and confirms it.</p>
+<p>It still has to be confirmed. Tell the person who sent you the link that it was you. They check when and from where it was registered, and confirm it, with ${command}.</p>
 <p>After that you can <a href="${publicPath(config, '/developers/admin')}">sign in</a>.</p>`,
   };
 }

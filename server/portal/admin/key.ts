@@ -114,7 +114,10 @@ function mailFact({ access: { db } }: PageContext, { identifier, state, addressC
   const address = state === 'pending' ? readOwner(db, readKey(db, identifier))?.email : null;
   if (!address) return [];
   return [
-    ['Mail to', html`${userText(address)}${addressChangedAt === null ? ', unchanged' : ', changed'} since the request`],
+    [
+      'Secret goes to',
+      html`${userText(address)} (${addressChangedAt === null ? 'unchanged' : 'changed'} since the request)`,
+    ],
   ];
 }
 
@@ -140,7 +143,7 @@ function banNote({ access: { db } }: PageContext, identifier: string): Html {
 async function crumbs(context: PageContext, { identifier, state }: KeyView): Promise<Html> {
   const { config } = context.access;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
-  if (state !== 'pending') return html`<p class="crumbs">${link(ADMIN_KEYS_PATH, 'Keys')} /</p>`;
+  if (state !== 'pending') return html`<p class="crumbs">${link(ADMIN_KEYS_PATH, 'Keys')}</p>`;
   const { position, waiting, previous, next } = await performWhenUnlocked(context, OPERATIONS.queuePlace, {
     identifier,
   });
@@ -157,16 +160,16 @@ async function otherKeys(
   if (profile === null) return { facts: [], below: html`` };
   const { keys, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
-  if (others.length === 0) return { facts: [['Other keys', 'none, none before']], below: html`` };
+  if (others.length === 0) return { facts: [['Other keys', 'none, now or before']], below: html`` };
   const working = others.filter(({ state }) => hasSecret(state));
   const pending = others.filter(({ state }) => state === 'pending').length;
   const ended = others.length - working.length - pending;
-  const counts = [`${pending} pending`, `${working.length} in use`, `${ended} ended`]
+  const counts = [`${pending} pending`, `${working.length} Active or suspended`, `${ended} ended`]
     .filter((count) => !count.startsWith('0 '))
     .join(', ');
   const linkTo = adminKeyPath(context);
   const nowMs = context.access.clock.nowMs();
-  const caption = 'Pending ones first, then the oldest first';
+  const caption = 'Pending requests first, then other keys, oldest first';
   const uses: Html[] = [];
   for (const key of working) uses.push(await useOf(context, key));
   return {

@@ -25,7 +25,7 @@ export async function adminKeys(context: PageContext): Promise<Page> {
     after: after || null,
   });
   const title = find === '' ? 'Keys' : `Found: ${find}`;
-  const caption = 'Pending ones first, then the oldest first';
+  const caption = 'Pending requests first, then other keys, oldest first';
   const linkTo = adminKeyPath(context);
   const nowMs = access.clock.nowMs();
   return {

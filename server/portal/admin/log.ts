@@ -112,7 +112,7 @@ function filterForm({ access: { config } }: PageContext, wanted: Wanted, faults:
 ${field('by', 'Who', 'Such as Grace, owner or operator.')}
 <div class="${kindFault === undefined ? 'field' : 'field wrong'}"><label for="kind">What</label><select id="kind" name="kind" class="short">${option('', 'everything')}${groups}</select></div>
 ${field('key', 'Key', 'Its identifier.')}${field('from', 'From', 'A UTC date.', 'date')}${field('to', 'To', 'A UTC date, inclusive.', 'date')}
-<p><button class="second">Show</button> <a class="cancel" href="${publicPath(config, PATH)}">Everything</a></p></form></details>`;
+<p><button class="second">Show</button> <a class="cancel" href="${publicPath(config, PATH)}">Clear</a></p></form></details>`;
 }
 
 function pageLinks(

@@ -22,9 +22,9 @@ export function overview(context: PageContext): Page {
     body: html`<h1>Overview</h1>
 ${factList([
   ['Requests for keys', queueFact(context, found.queue, nowMs)],
-  ['Mails', mailsFact(context, found.mails, nowMs)],
+  ['E-mails', mailsFact(context, found.mails, nowMs)],
   ['Last import', importFact(found.lastImport, nowMs)],
-  ...(found.lastFeed === null ? [] : [['Last feed', importFact(found.lastFeed, nowMs)] as const]),
+  ...(found.lastFeed === null ? [] : [['Last import by a backend', importFact(found.lastFeed, nowMs)] as const]),
   ['Disk', diskFact(found.disk)],
 ])}
 <h2>API requests</h2>
@@ -65,7 +65,7 @@ function mailsFact(context: PageContext, { waiting, undelivered }: Overview['mai
 /** For kinds of mails whose names differ from the words. */
 const MAIL_WORDS: Partial<Record<NoticeKind, string>> = {
   submission: 'confirmation of a request',
-  exposure: 'found secret',
+  exposure: 'report of a found secret',
   'new-sign-in': 'new sign-in',
   address: 'changed address',
   enrolment: 'new passkey',
@@ -111,7 +111,7 @@ function outcomeTable(days: Overview['days']): Html {
 
 function limitedTable(context: PageContext, keys: Overview['limited']): Html {
   if (keys.length === 0) {
-    return html`<p>No key used today has less than a fifth of a limit left or was rate-limited.</p>`;
+    return html`<p>Every key used today has at least a fifth of each limit left, and none was rate-limited.</p>`;
   }
   const rows = keys.map(({ level, refused, ...key }) => {
     const left = level === null ? '–' : `${numberText(level.remaining)} of ${limitText(level)}`;

@@ -24,7 +24,7 @@ export function people({ access, session }: PageContext): Page {
     body: html`<h1>People</h1>
 <h2>Your passkeys</h2>
 <ul class="plain">${items}</ul>
-<p>To add one for another device, ask the operator for a link: <code data-copy="the command">profilectl admins invite ${shellWord(own)} --keep-passkeys</code> prints it. Register the passkey there; once the operator has confirmed it, you can sign in with either.</p>
+<p>To add one for another device, ask the operator to run <code data-copy="the command">profilectl admins invite ${shellWord(own)} --keep-passkeys</code>, which prints a link and signs you out everywhere. Open the link on that device and register the passkey. Once the operator has confirmed it, you can sign in with either.</p>
 <p>To see where you are signed in, and to sign out elsewhere, go to <a href="${publicPath(config, '/developers/sessions')}">Sessions</a>.</p>
 <h2>Admins</h2>
 ${adminTable(admins, nowMs)}

@@ -89,8 +89,8 @@ ${pageLinks(path, only === '' ? {} : { only }, after, next)}`,
 
 function barButton(operation: AnyOperation): Html {
   const { name, texts, isDangerous } = operation;
-  const asAsked = needsReason(operation) ? '' : ' as asked';
-  return html`<button${buttonLook({ isSecond: isDangerous, isDangerous })} name="${name}" value="">${texts?.button ?? name}${asAsked}…</button> `;
+  const how = needsReason(operation) ? 'with one reason' : 'as requested';
+  return html`<button${buttonLook({ isSecond: isDangerous, isDangerous })} name="${name}" value="">${texts?.button ?? name} ${how}…</button> `;
 }
 
 /** The requests that one click selects: the first ones that can be decided on together. */
@@ -104,8 +104,8 @@ function firstOf(requests: readonly Queued[]): string[] {
 function firstLink(context: PageContext, requests: readonly Queued[]): Html {
   const count = firstOf(requests).length;
   if (count < 2) return html``;
-  const ofPage = partIn(context).after === '' ? '' : ' of this page';
-  return html` · <a href="${partAddress(context, ['first'])}">Choose the first ${count}${ofPage}</a>`;
+  const ofPage = partIn(context).after === '' ? '' : ' on this page';
+  return html` · <a href="${partAddress(context, ['first'])}">Select the first ${count}${ofPage}</a>`;
 }
 
 /** Links to the requests that pass each filter; the current one says how many do. */

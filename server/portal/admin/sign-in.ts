@@ -6,7 +6,7 @@ import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../ht
 import { notePage } from '../html/note-page.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../passkeys/passkey-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
-import { nextOf, withNext } from '../requests/return-path.ts';
+import { nextOf, whySignIn, withNext } from '../requests/return-path.ts';
 import { finishSignIn } from '../sign-in/signed-in.ts';
 
 const TITLE = 'Sign in as an admin';
@@ -58,7 +58,7 @@ function show(context: PageContext, faults: Faults): Page {
   if (fault !== null) return notePage(TITLE, fault);
   return {
     title: TITLE,
-    body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
+    body: html`${errorSummary(faults)}<h1>${TITLE}</h1>${whySignIn(context)}
 <p>For admins, with the passkey on your device or security key.</p>
 ${formTo(publicPath(config, '/developers/admin/sign-in'), 'Sign in with a passkey', hiddenField('next', nextOf(context)))}
 <p>Do you own a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(context)))}">Sign in with a code by e-mail</a>.</p>`,

@@ -29,7 +29,7 @@ export function attemptStatus(
   const end = outcome?.end;
   const isPast = key.state !== 'pending' && end !== undefined && nowMs - Date.parse(end.at) >= SHOWN_MS;
   const words = outcome === null || isPast ? null : attemptInWords(key, outcome);
-  const again = result === 'open' ? html` <a href="${path}">Look again</a>` : '';
+  const again = result === 'open' ? html` <a href="${path}">Refresh</a>` : '';
   const text = words === null ? '' : html`<p class="${LOOKS[result] ?? 'summary'}">${words}${again}</p>`;
   return {
     body: html`<div id="attempt" role="status" data-result="${result}">${text}</div>`,

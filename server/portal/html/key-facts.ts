@@ -78,8 +78,8 @@ export function requestFacts(key: KeyView, linkTo: (identifier: string) => strin
   return [
     ['Name', userText(name)],
     ['Description', userText(description)],
-    ['Project URL', projectUrl === null ? NONE : userText(projectUrl)],
-    ['Expected usage', expectedUsage === null ? NONE : userText(expectedUsage)],
+    ['Project URL', projectUrl === null ? NOT_GIVEN : userText(projectUrl)],
+    ['Expected usage', expectedUsage === null ? NOT_GIVEN : userText(expectedUsage)],
     ['Requested permissions', permissionList(requestedPermissions)],
     ['Requested', timeText(Date.parse(requestedAt))],
     ...successor,
@@ -90,7 +90,7 @@ export function requestFacts(key: KeyView, linkTo: (identifier: string) => strin
 /** What was granted, and until when; empty if nothing was. A key that ended in another way than by expiring has no expiry. */
 export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt, state }: KeyView): ShownFact[] {
   if (permissions.length === 0 || decidedAt === null) return [];
-  const until = expiresAt === null ? 'never, unless it is revoked' : timeText(Date.parse(expiresAt));
+  const until = expiresAt === null ? 'never; it works until it is revoked' : timeText(Date.parse(expiresAt));
   return [
     ['Permissions granted', permissionList(permissions)],
     [
@@ -117,7 +117,7 @@ export function keyLink(identifier: string, linkTo: (identifier: string) => stri
   return html`<a class="mono" href="${linkTo(identifier)}">${identifier}</a>`;
 }
 
-const NONE = html`<span class="soft">none</span>`;
+const NOT_GIVEN = html`<span class="soft">not given</span>`;
 
 function permissionList(permissions: readonly Permission[]): Html {
   const items = permissions.map(

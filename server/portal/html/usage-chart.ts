@@ -34,11 +34,11 @@ export function usageChart({ days }: Pick<UsageView, 'days'>): Html {
   return html`<p>${countText(sum, 'request')} · ${percentText(answered, sum)} answered${over}</p>${bars(all)}${table(all)}`;
 }
 
-/** A share in whole percent; only exact ones are shown as 0 % and 100 %. */
+/** A share in whole percent; only exact ones are shown as 0% and 100%. */
 export function percentText(part: number, whole: number): string {
   const percent = Math.round((part / whole) * 100);
-  if (percent === 100 && part < whole) return 'over 99 %';
-  return percent === 0 && part > 0 ? 'under 1 %' : `${percent} %`;
+  if (percent === 100 && part < whole) return 'over 99%';
+  return percent === 0 && part > 0 ? 'under 1%' : `${percent}%`;
 }
 
 function bars(days: readonly Day[]): Html {

@@ -9,7 +9,7 @@ import type { PageContext } from '../requests/request-context.ts';
 import { userText } from './user-text.ts';
 
 /**
- * What an operation that ends or suspends an Active key breaks: its programs stop, with the number of today's requests. Empty
+ * What an operation that ends or suspends an Active key breaks: its programs lose access, with the number of today's requests. Empty
  * for other operations, and for a key that does not work anyway.
  */
 export async function whatStops(
@@ -20,6 +20,6 @@ export async function whatStops(
   if (!isDangerous || state !== 'Active' || refusedFor !== null) return html``;
   const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: 1 });
   const answered = days.reduce((sum, day) => sum + countAnswered(day), 0);
-  const used = answered === 0 ? '' : `; it answered ${countText(answered, 'request')} today`;
-  return html`<p><strong>Programs that use “${userText(name)}” stop at once${used}.</strong></p>`;
+  const used = answered === 0 ? '' : `; the API answered ${countText(answered, 'request')} with it today`;
+  return html`<p><strong>Programs that use “${userText(name)}” lose access at once${used}.</strong></p>`;
 }

@@ -19,7 +19,7 @@ export function home({ access, isBehindUnknownProxy, person }: PageContext): Pag
   return {
     title: 'Developer Platform',
     body: html`<h1>Developer Platform</h1>
-<p>Look up this platform’s public profiles from your own programs. Each program needs an API key: request it here, see how it is used, and revoke it.</p>
+<p>Look up this community’s public profiles from your own programs. Each program needs an API key: request it here, see how it is used, and revoke it.</p>
 ${fault === null ? html`<p>${entry}</p>` : html`<p class="note">${fault}</p>`}
 <h2>How it works</h2>
 <ol>

@@ -30,7 +30,7 @@ export function keyMeta(
 
 function waiting(access: PageContext['access'], { identifier }: KeyView): string[] {
   const older = countOlder(access, identifier);
-  const before = older === 0 ? 'next in line' : `${countText(older, 'request')} ${older === 1 ? 'is' : 'are'} older`;
+  const before = older === 0 ? 'next in line' : `${countText(older, 'request')} ahead of it`;
   const days = usualWaitDays(access);
   return [before, ...(days === null ? [] : [`usually answered ${usualWaitText(days)}`])];
 }

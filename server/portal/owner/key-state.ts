@@ -31,7 +31,7 @@ function pendingWords({ attempt }: KeyView): string {
   const result = attempt?.result;
   if (result === 'open') return 'An admin has just approved it: the e-mail with the secret is on its way to you.';
   if (result === 'refused') {
-    return 'An admin approved it, but your mail server refused the e-mail with the secret. An admin has to approve it again; if your mailbox is in order, ask whoever runs this service.';
+    return 'An admin approved it, but the e-mail with the secret was refused. Check that your mailbox accepts e-mail, then ask whoever runs this service to approve the request again.';
   }
   if (result === 'not confirmed') {
     return 'An admin approved it, but it is not known whether the e-mail with the secret was delivered. If you got it, its secret does not work: an admin has to approve the request again, which sends a new one.';
@@ -41,8 +41,8 @@ function pendingWords({ attempt }: KeyView): string {
 
 /** When a key was suspended, by whom and why. */
 function suspendedWords(expiresAt: string | null, begin: HistoryView | undefined): Html {
-  const until = expiresAt === null ? '' : html` until ${timeText(Date.parse(expiresAt))}, when it expires`;
-  return html`<p>Suspended${whenAndBy(begin)}: its requests are refused. An admin can resume it${until}; then the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;
+  const until = expiresAt === null ? '' : html` before it expires ${timeText(Date.parse(expiresAt))}`;
+  return html`<p>Suspended${whenAndBy(begin)}: its requests are refused. If an admin resumes it${until}, the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;
 }
 
 /** When a key ended, how, by whom and why. */

@@ -105,7 +105,7 @@ async function show(context: PageContext, filled: Filled | null, faults: Faults,
   const usual = context.access.config.defaultRateLimits.map(limitText).join(', ');
   const asked: Asked = {
     ...ASKED,
-    expectedUsage: { ...ASKED.expectedUsage, hint: `Usual: ${usual}. If you need more, say why.` },
+    expectedUsage: { hint: `How many requests a day, and when? Usual: ${usual}. If you need more, say why.` },
   };
   const fields = INPUTS.map(([name, schema]) => {
     return inputField(name, schema, { texts: textsOf(name, schema), faults, ...asked[name] });
@@ -133,20 +133,19 @@ async function replacing(context: PageContext, identifier: string): Promise<Html
     name === undefined
       ? html`<code>${identifier}</code>`
       : html`“<a href="${ownKeyPath(context)(identifier)}">${userText(name)}</a>”`;
-  return html`<p>The new key will replace ${old}. Both work until the old one ends, so you can move your program from one secret to the other. Update anything that has changed.</p>`;
+  return html`<p>The new key will replace ${old}. Once it is approved, both work until the old one expires or is revoked, so you can move your program from one secret to the other. Update anything that has changed.</p>`;
 }
 
 /** The form's own texts for its fields. */
 type Asked = Readonly<Record<string, Pick<FieldState, 'title' | 'hint' | 'more'>>>;
 
 const ASKED: Asked = {
-  name: { title: 'Name', hint: 'Only you and the admins see it.' },
+  name: { title: 'Name of the key', hint: 'Only you and the admins see it.' },
   description: {
-    title: 'What does it do, for whom, and what does it keep?',
+    title: 'What does your program do, for whom, and what data does it keep?',
     hint: 'Two sentences or more: admins base their decision on this.',
     more: html`<details><summary>A good example</summary><p class="hint">“A Discord bot for our guild of 4\u202f200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It caches the response for ten minutes and stores nothing else.”</p></details>`,
   },
-  permissions: { title: 'It needs to', hint: null },
+  permissions: { title: 'Your program needs to', hint: null },
   projectUrl: { title: 'Project URL (optional)', hint: null },
-  expectedUsage: { title: 'How many requests a day? (optional)' },
 };

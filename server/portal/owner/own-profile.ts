@@ -25,9 +25,9 @@ export function ownKeyPath({ access: { config } }: Pick<PageContext, 'access'>):
 
 /** The breadcrumbs of a page: the list of keys and, for a page about one key, that key. */
 export function crumbs(context: PageContext, key?: Pick<KeyView, 'identifier' | 'name'>): Html {
-  const keys = html`<a href="${publicPath(context.access.config, '/developers/keys')}">API keys</a> /`;
+  const keys = html`<a href="${publicPath(context.access.config, '/developers/keys')}">API keys</a>`;
   const one =
-    key === undefined ? '' : html` <a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a> /`;
+    key === undefined ? '' : html` / <a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a>`;
   return html`<nav class="crumbs" aria-label="Breadcrumb">${keys}${one}</nav>`;
 }
 

@@ -42,7 +42,7 @@ export function refusedNote({ access: { config } }: PageContext, { days }: Usage
   const { count, total, day } = refused;
   const which = overText(levels) || ', over a rate limit, which each response names';
   const rules = html`<a href="${publicPath(config, '/docs#rate-limits')}">Rate limits</a>`;
-  return html`<p class="note warn"><strong>${numberText(count)} of ${countText(total, 'request')} got 429 ${day}${which}.</strong> After a 429, wait as long as <code>Retry-After</code> says. See ${rules}.</p>`;
+  return html`<p class="note warn"><strong>${numberText(count)} of ${countText(total, 'request')} got 429 ${day}${which}.</strong> After a 429, wait for the number of seconds in <code>Retry-After</code>. See ${rules}.</p>`;
 }
 
 /** The limits that were used up: `, over 60 per minute and 5 000 per day`; empty if that is no longer known. */

@@ -50,13 +50,13 @@ function decisionsFor(access: Access, { identifier, state }: KeyView) {
 export function decisionForms(parts: DecisionParts): Html {
   const { possible, refused } = decisionsFor(parts.access, parts.key);
   if (possible.length + refused.length === 0) return html``;
-  return html`<aside id="decide" tabindex="-1" aria-labelledby="yours"><h2 id="yours">Your decision</h2>
-${refused.map(({ operation: { name, texts }, fault }) => html`<p class="fault">${texts?.button ?? name} is not possible right now. ${pageSentence(fault)}</p>`)}
+  return html`<aside id="decide" tabindex="-1" aria-labelledby="yours"><h2 id="yours">${parts.key.state === 'pending' ? 'Your decision' : 'Change this key'}</h2>
+${refused.map(({ operation: { name, texts }, fault }) => html`<p class="fault">“${texts?.button ?? name}” is not possible right now. ${pageSentence(fault)}</p>`)}
 ${possible.map((operation) => formOf(parts, operation))}
 <p class="buttons">${possible.map((operation) => buttonOf(operation, operation.continuation === null))}</p></aside>`;
 }
 
-/** The same buttons for the bottom of narrow windows, where the forms are below the request: links to forms with fields. */
+/** A bar for the bottom of narrow windows, where the forms follow the request: buttons, and links to the forms with fields. */
 export function decisionLinks(access: Access, key: KeyView): Html {
   const links = decisionsFor(access, key).possible.map((operation) =>
     shortFields(operation).length === 0
@@ -123,9 +123,9 @@ function choicesOf(
 ): Option[] | undefined {
   if (kind === 'rate limits') return limitChoices(initial as RateLimit[], access.config, keepsRest);
   if (kind !== 'time') return undefined;
-  const [now = ''] = typedText(kind, initial);
-  const asNow = now === '' ? [] : [{ value: now, label: html`${pageSentence(now)}, as now` }];
-  return [...asNow, ...(isEndless ? EXPIRIES : RETIREMENTS)];
+  const [current = ''] = typedText(kind, initial);
+  const kept = current === '' ? [] : [{ value: current, label: html`${pageSentence(current)} (current)` }];
+  return [...kept, ...(isEndless ? EXPIRIES : RETIREMENTS)];
 }
 
 /** The rate limits to choose from: those of the operation, and the default ones if they differ. */
@@ -134,7 +134,7 @@ function limitChoices(own: RateLimit[], { defaultRateLimits }: Access['config'],
     value: typedText('rate limits', limits).join(' '),
     label: `${limits.map(limitText).join(', ')}${more}`,
   });
-  const [first, second] = [option(own, isKept ? ', as now' : ''), option(defaultRateLimits, ', as usual')];
+  const [first, second] = [option(own, isKept ? ' (current)' : ''), option(defaultRateLimits, ' (default)')];
   return first.value === second.value ? [first] : [first, second];
 }
 

@@ -16,10 +16,10 @@ type At = Pick<Config, 'publicUrl'>;
 export function signInFault({ publicUrl }: At, isBehindUnknownProxy: boolean): string | null {
   const { protocol, hostname } = new URL(publicUrl);
   if (protocol !== 'https:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
-    return 'You can’t sign in here yet: set PUBLIC_URL to a URL that begins with https://.';
+    return 'You can’t sign in here yet: the operator has to set PUBLIC_URL to a URL that begins with https://.';
   }
   if (isBehindUnknownProxy) {
-    return 'You can’t sign in here yet, because requests come through an unknown proxy: set TRUSTED_PROXIES to its IP address.';
+    return 'You can’t sign in here yet, because requests come through an unknown proxy: the operator has to set TRUSTED_PROXIES to its IP address.';
   }
   return null;
 }
@@ -31,7 +31,7 @@ export function ownerSignInFault(
 ): string | null {
   const fault = signInFault(config, isBehindUnknownProxy);
   if (fault !== null || config.mail !== null) return fault;
-  return 'You can’t sign in here yet, because this service can’t send mail: set MAIL_URL.';
+  return 'You can’t sign in here yet, because this service can’t send e-mail: the operator has to set MAIL_URL.';
 }
 
 /**

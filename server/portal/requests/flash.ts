@@ -6,7 +6,7 @@ import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 const FLASHES = {
   'signed-out': 'You are signed out.',
   'signed-out-here':
-    'This browser is signed out, but the server could not store that the session has ended. If somebody else may have its cookie, sign in again later and end it under Sessions.',
+    'This browser is signed out, but the server could not record that. If somebody else may have copied your session, sign in again later and end the old session under Sessions.',
   'session-ended': 'Session ended.',
   'cli-ended': 'profilectl on that machine no longer has access.',
   'sessions-ended': 'All your sessions have ended, and profilectl no longer has access on any machine.',

@@ -1,3 +1,4 @@
+import { type Html, html } from '../../html.ts';
 import { oneValue } from './form.ts';
 import type { PageContext } from './request-context.ts';
 
@@ -13,4 +14,10 @@ export function withNext(path: string, next: string): string {
 export function nextOf({ services, query, form }: Pick<PageContext, 'services' | 'query' | 'form'>): string {
   const next = query.get('next') ?? oneValue(form, 'next');
   return services.isPage(next) && !/^\/developers\/(admin\/)?sign-in/.test(next) ? next : '';
+}
+
+/** Says why the visitor has to sign in, on a sign-in page that another page redirected to; otherwise empty. */
+export function whySignIn(context: Parameters<typeof nextOf>[0]): Html {
+  if (nextOf(context) === '') return html``;
+  return html`<p class="note">Sign in to see the page you asked for. If you were signed in before, that session has ended.</p>`;
 }

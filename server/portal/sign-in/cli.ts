@@ -64,7 +64,7 @@ ${factList([
 }
 
 const FOR_OWNERS =
-  'see, request, rename, withdraw and revoke your profile’s keys, for at most 90 days, or until unused for 30 days';
+  'see, request, rename, withdraw and revoke your profile’s keys, for at most 90 days, or until it has not been used for 30 days';
 
 const FOR_ADMINS =
   'read requests and keys, for 12 hours; each decision still needs your passkey, in a browser that shows what you decide';
@@ -85,7 +85,7 @@ function codeToType(code: string, { machine }: CliRequest): Page {
     title: 'Type this code',
     body: html`<h1>Type this code</h1>
 <p><code data-copy="the code">${showCode(code)}</code></p>
-<p>Type it into the terminal where <code>profilectl login</code> is waiting on ${userText(machine)}. <strong>Only if you typed that command yourself: nobody will ever ask you for this code.</strong></p>`,
+<p>Type it into the terminal where <code>profilectl login</code> is waiting on ${userText(machine)}. <strong>Do this only if you ran that command yourself, and never give this code to anybody.</strong></p>`,
   };
 }
 

@@ -31,7 +31,7 @@ export function enterPage(context: PageContext): Page {
   return {
     title: 'Continue',
     body: html`<h1>Continue as ${username}</h1>
-<p>You are signed in to the platform with this profile. Continue to request and manage its API keys.</p>
+<p>The site that sent you here has already signed you in with this profile. Continue to request and manage its API keys.</p>
 ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
   };
 }

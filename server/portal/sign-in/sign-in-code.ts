@@ -53,7 +53,7 @@ ${formTo(
   textField({
     name: 'code',
     label: 'Code',
-    hint: 'Eight letters and digits, such as 7Q2M-X0A1.',
+    hint: 'Eight letters and digits, such as 7Q2M-X0A1. O counts as 0, and I as 1.',
     value: typed,
     autocomplete: 'one-time-code',
     isFirst: true,
@@ -63,6 +63,6 @@ ${formTo(
   hiddenField('next', nextOf(context)),
 )}
 <h2>No e-mail?</h2>
-<p>Nothing after a minute? Check your spam folder, or <a href="${again}">start again</a> and check both fields. We send at most 5 codes an hour; an earlier one still works in this browser.</p>`,
+<p>Nothing after a minute? Check your spam folder, or <a href="${again}">start again</a> and check both fields. We send at most 5 codes an hour; one that you already have works in this browser until its 10 minutes are over.</p>`,
   };
 }

@@ -7,7 +7,7 @@ import { notePage } from '../html/note-page.ts';
 import { ownerSignInFault, readCookie, setCookie } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
-import { nextOf, withNext } from '../requests/return-path.ts';
+import { nextOf, whySignIn, withNext } from '../requests/return-path.ts';
 
 /** `GET /developers/sign-in`: asks for username and e-mail address, or says why signing in is impossible. */
 export function signInPage(context: PageContext): Page {
@@ -74,7 +74,7 @@ function show(context: PageContext, typed: { name: string; address: string }, fa
   ];
   return {
     title,
-    body: html`${errorSummary(faults)}<h1>${title}</h1>
+    body: html`${errorSummary(faults)}<h1>${title}</h1>${whySignIn(context)}
 <p>Enter your username and your profile’s e-mail address. If they match, we e-mail you a code.</p>
 ${formTo(publicPath(config, '/developers/sign-in'), 'Send me a code', ...fields)}
 ${admins}`,

@@ -168,8 +168,8 @@ export const FIELDS = {
     `The unused time must be at most ${USAGE_DAYS}d, since usage is not stored for longer.`,
   ).register(INPUT_FACTS, {
     ...{ label: 'time unused', title: 'Unused', kind: 'duration', formName: 'unused' },
-    flag: ['--unused <duration>', 'only Active keys that were not used for this long, such as 90d'],
-    inQuery: 'Only Active keys that were not used for this long, such as `90d`. Not together with `state`.',
+    flag: ['--unused <duration>', 'only Active keys that have not been used for this long, such as 90d'],
+    inQuery: 'Only Active keys that have not been used for this long, such as `90d`. Not together with `state`.',
   }),
   limit: numberField('limit', 1, MAX_PAGE_LENGTH, {
     title: 'Limit',

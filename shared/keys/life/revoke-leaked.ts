@@ -11,7 +11,7 @@ import { identifierOfSecret, secretMatches } from '../secret.ts';
 
 /** The reason in the history and in the mail to the owner. */
 export const LEAKED_REASON =
-  'Somebody entered the secret of this key on the page for found secrets, without signing in, so others may know it.';
+  'Somebody pasted the secret of this key on the page “Found a secret?”, without signing in, so others may know it.';
 
 /** How many secrets in one piece of text are tried; a leaked file may contain several. */
 const MAX_SECRETS = 10;
@@ -20,9 +20,9 @@ const MAX_SECRETS = 10;
 const NO_SECRET = { secret: '', identifier: '--------' };
 
 /**
- * Revokes the Active or suspended keys whose secrets are in a piece of text, at most ten, and notifies their owners and
- * ADMIN_EMAIL. It does the same work for any text, one transaction that writes, and returns nothing, so that nobody learns which
- * secrets work.
+ * Revokes the Active or suspended keys whose secrets are in a piece of text, at most ten, and notifies their owners,
+ * ADMIN_EMAIL and ADMIN_WEBHOOK_URL. Every text causes one write transaction with at least one lookup, and nothing is returned,
+ * so that the response does not show which secrets work.
  * Throws `refused` if the database can't be written.
  */
 export function revokeLeakedKeys(deps: Deps, text: string): void {

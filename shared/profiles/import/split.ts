@@ -22,12 +22,12 @@ const LF = 0x0a;
 const CR = 0x0d;
 const LINE_END = Uint8Array.of(LF);
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-const TOO_LONG = 'the line has more than 1 MiB';
+const TOO_LONG = 'the line is longer than 1 MiB';
 // The limit allows for a two-byte line end and a byte order mark.
 const MAX_HELD_BYTES = MAX_LINE_BYTES + 1 + BYTE_ORDER_MARK.length;
 
 /**
- * Parses strict UTF-8 with LF or CRLF line ends and an optional byte order mark. `onLong` receives the bytes of lines
+ * Parses strict UTF-8 with LF or CRLF line endings and an optional byte order mark. `onLong` receives the bytes of lines
  * that are too long to be held in memory, piece by piece, each such line with a final line feed.
  */
 export function createLineSplitter(onLong: (piece: Uint8Array) => void = () => {}): LineSplitter {

@@ -17,11 +17,11 @@ export type Running = Target & { mails: string };
 /** Half of the requests for pages that one block of IP addresses may have open at a time. */
 const PAGE_CONNECTIONS = 16;
 const FLOOD_CONNECTIONS = 200;
-const ACTION_EACH_MS = 200;
+const ACTION_EVERY_MS = 200;
 /** The load of lookups, as a share of the throughput that wrk reaches with the other checkout. */
 const SHARE_OF_MAXIMUM = 0.25;
 const TIME_LIMIT_MS = 10_000;
-const LOOK_EACH_MS = 20;
+const LOOK_EVERY_MS = 20;
 
 /** Processor time of all threads for the first page, the sign-in page, and an owner's page of keys. */
 export async function pagesAgainst(bench: Bench, servers: Pair<Running>): Promise<void> {
@@ -43,8 +43,8 @@ export async function pagesAgainst(bench: Bench, servers: Pair<Running>): Promis
 }
 
 /**
- * The 99th percentile of lookups sent on a fixed schedule: during five sign-ins and requests for keys a second, compared
- * with the same server alone; and during a flood of connections for a page, compared with the other checkout.
+ * The 99th percentile of lookups sent on a fixed schedule: during five actions a second (requesting a code,
+ * signing in with it, requesting a key), compared with the same server alone; and during a flood of connections for a page, compared with the other checkout.
  */
 export async function p99Against(bench: Bench, servers: Pair<Running>, asked: Traffic): Promise<void> {
   const ids = hotIds(bench.profiles);
@@ -106,7 +106,8 @@ async function act(server: Running, owners: Generator<Visitor, never>, seconds: 
   const endAt = performance.now() + seconds * 1000;
   while (performance.now() < endAt) {
     visits.push(requestKey(server, owners.next().value).catch((error) => void faults.push(String(error))));
-    await Bun.sleep(3 * ACTION_EACH_MS);
+    // Each visit is three actions.
+    await Bun.sleep(3 * ACTION_EVERY_MS);
   }
   await Promise.all(visits);
   return faults;
@@ -160,7 +161,7 @@ async function codeFor(mails: string, address: string): Promise<string> {
       rmSync(join(mails, name), { force: true });
       return code;
     }
-    await Bun.sleep(LOOK_EACH_MS);
+    await Bun.sleep(LOOK_EVERY_MS);
   }
   throw new Error('a sign-in mail did not arrive');
 }

@@ -62,7 +62,7 @@ async function databaseOf(bench: Bench, binary: string, name: string): Promise<s
   return path;
 }
 
-/** Prints the median of `over` ÷ `under`, round by round, its 95 % confidence interval, and the medians of both. */
+/** Prints the median of `over` ÷ `under`, round by round, its 95% confidence interval, and the medians of both. */
 export function printRatio(name: string, over: readonly number[], under: readonly number[], unit: string): void {
   const ratios = over.map((value, round) => value / (under[round] as number));
   const [min, max] = intervalOf(ratios).map((ratio) => ratio.toFixed(3));

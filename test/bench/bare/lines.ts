@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 
 const LINE_FEED = 10;
 
-/** The lines of a text file, as cheaply as possible. */
+/** The lines of a text file, as cheaply as possible. Each must end with a line feed. */
 export async function* linesOf(path: string): AsyncGenerator<string> {
   let rest = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { highWaterMark: 2 ** 20 }) as AsyncIterable<Buffer>) {

@@ -10,7 +10,7 @@ import { openLoop, openLoopFigures } from './latency.ts';
 import type { VisitorsReport } from './visitors.ts';
 import { ACTIONS_PER_SECOND, ownersWithoutKeys, startForVisitors, VISITS_PER_SECOND, visit } from './visits.ts';
 
-/** The fewest lookups measured in a round. Half as many again are sent, because the first 30 % only warm up. */
+/** The fewest lookups measured in a round. Half as many again are sent, because the first 30% only warm up. */
 const MIN_LOOKUPS = 200_000;
 const WARM_UP = 1.5;
 

@@ -72,7 +72,7 @@ describe('db backup', () => {
     expect(existsSync(join(folder, 'nowhere'))).toBe(false);
   });
 
-  test('refuses a folder that is missing or not writable in one sentence, and leaves no file', async () => {
+  test('refuses a missing folder with one sentence, and one that is not writable without leaving a file', async () => {
     const { folder, backup } = await world();
     expect((await backup(join(folder, 'none/copy.db'))).stderr).toBe(`There is no folder ${join(folder, 'none')}.\n`);
     if (process.getuid?.() === 0) return;
@@ -164,7 +164,7 @@ describe('db check', () => {
     expect(JSON.parse((await check('--json')).stdout)).toEqual({ ok: true, faults: [] });
     deps.db.$client.run("UPDATE profiles SET username = 'eve'");
     deps.db.$client.run('CREATE TABLE "notes\u001b[2J" (x)');
-    const faults = ['the table notes[2J is not ours', 'profile 7: its first name is not its username'];
+    const faults = ['the table notes[2J is not ours', 'profile 7: the first of its names is not its username'];
     expect(await check()).toEqual({ code: 1, stdout: `${faults.join('\n')}\n`, stderr: '2 problems found.\n' });
     const json = await check('--json');
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, faults: { length: 2 } });

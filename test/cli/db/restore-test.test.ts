@@ -78,7 +78,7 @@ describe('db check --restore', () => {
       const done = await tryOut(backup);
       expect([backup, done.code, done.stderr]).toEqual([backup, 1, expect.stringMatching(sentence)]);
     }
-    expect((await tryOut(faulty)).stdout).toBe('profile 1: its first name is not its username\n');
+    expect((await tryOut(faulty)).stdout).toBe('profile 1: the first of its names is not its username\n');
     expect(noted()).toBeNull();
     expect(readdirSync(scratch)).toEqual([]);
   });

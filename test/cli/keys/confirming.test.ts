@@ -63,7 +63,7 @@ test.each(OF_ONE_KEY.map((operation) => [operation.name, operation] as const))(
   30_000,
 );
 
-test('keys request with all required flags only shows the request, and sends nothing if it is cancelled', async () => {
+test('keys request with all required flags asks for nothing else, and shows the request, and sends nothing if it is cancelled', async () => {
   const profile = await newProfile();
   const flags = ['--name', 'Bot', '--permission', 'api.lookup', '--description', DESCRIPTION];
   const terminal = openTerminal(['keys', 'request', '--profile', profile, ...flags], variables);

@@ -48,7 +48,7 @@ describe('keys list', () => {
     ]);
   });
 
-  test('shows ages in the largest whole unit, and only if a request is pending', () => {
+  test('shows ages rounded down to one unit, and only if a request is pending', () => {
     const at = (seconds: number) => ageText('2026-01-01T00:00:00.000Z', Date.parse('2026-01-01') + seconds * 1000);
     expect([0, 59, 60, 3_599, 3_600, 86_399, 86_400, 40 * 86_400].map(at)).toEqual([
       '0s',

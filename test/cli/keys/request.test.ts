@@ -26,7 +26,7 @@ const LINES = [
 ];
 const TEXT = LINES.join('\n');
 
-/** `keys request` in a terminal, with all flags but the description and the expected usage. */
+/** `keys request` in a terminal, without flags for the description and the expected usage. */
 const ask = (more: Record<string, string> = {}) =>
   openTerminal(['keys', 'request', '--profile', profile, ...FLAGS], { ...variables, ...more });
 
@@ -44,7 +44,7 @@ describe('a description of several lines', () => {
     ['pasted into a terminal with bracketed paste', `\u001b[200~${LINES.join('\r')}\r\u001b[201~`],
     ['pasted into a terminal without it', LINES.join('\r')],
   ] as const) {
-    test(`${how} keeps its lines, and is sent after it was shown`, async () => {
+    test(`${how} keeps its lines, and is sent only after it has been shown`, async () => {
       const terminal = ask();
       await terminal.answer('Description:', pasted);
       await terminal.answer('Description: OK', KEY.enter);
@@ -59,7 +59,7 @@ describe('a description of several lines', () => {
     });
   }
 
-  test('can be corrected across its lines', async () => {
+  test('can be corrected across a line break', async () => {
     const terminal = ask();
     await terminal.answer('Description:', `\u001b[200~${DESCRIPTION}\rOops\u001b[201~`);
     await terminal.answer('Oops', '\u007f'.repeat(6));
@@ -80,7 +80,7 @@ describe('a description of several lines', () => {
   });
 });
 
-describe('EDITOR', () => {
+describe('the editor of VISUAL or EDITOR', () => {
   test('opens for the description, and again with the same text if it is invalid', async () => {
     const script = `grep -q '80 to 2000' "$1" || exit 1
 if ! grep -q '^Shows' "$1"; then printf 'Shows badges beside names:\\n# this is kept' > "$1"; exit; fi
@@ -146,7 +146,7 @@ describe('--description-file', () => {
     expect(JSON.parse(stdout).description).toBe(`${TEXT} (stdin)`);
   });
 
-  test('refuses an unreadable, binary, too long or too short file, and --description in addition (exit code 2)', async () => {
+  test('refuses an unreadable, binary, too long or too short file, and a file together with --description (exit code 2)', async () => {
     for (const [file, stdin, more, sentence] of [
       [join(deps.folder, 'none.txt'), '', [], /^--description-file names a file that can't be read/],
       [deps.folder, '', [], /^--description-file names a file that can't be read/],

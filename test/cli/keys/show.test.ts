@@ -38,7 +38,7 @@ describe('keys show', () => {
     expect(labelsOf(identifier)).toEqual(expect.arrayContaining([...grant, 'Decided']));
   });
 
-  test('wraps and indents long texts on a terminal only', async () => {
+  test('wraps and indents long texts only on a terminal', async () => {
     const identifier = await request(deps, { name: 'Long', description: `${DESCRIPTION} ${LONG}` });
     const off = await profilectl(['keys', 'show', identifier], { variables });
     expect(off.stdout).toContain(` ${LONG.split('\n')[0]}\n`);
@@ -77,7 +77,7 @@ describe('keys show', () => {
   });
 });
 
-test('an identifier in another letter case is refused with the right one, by all commands', async () => {
+test('commands refuse an identifier in the wrong letter case, and name the right one', async () => {
   const identifier = await request(deps, { name: 'Alike' });
   const typed = otherCase(identifier);
   const asking = [

@@ -41,7 +41,7 @@ async function importFile(path: string, ...words: string[]) {
 
 const good = (id: number) => `{"id":${id},"username":"u${id}"}\n`;
 
-test('a line of 100 MB is never held in memory, and is refused by its line number', async () => {
+test('a line of 100 MiB is never held in memory, and is refused with its line number', async () => {
   const small = fileOf([good(1), 'x\n', good(2)]);
   const piece = 'x'.repeat(MIB);
   function* huge() {
@@ -54,7 +54,7 @@ test('a line of 100 MB is never held in memory, and is refused by its line numbe
   for (const words of [[], ['--strict']]) {
     const { code, result, peak } = await importFile(long, ...words);
     expect(code).toBe(words.length === 0 ? 3 : 1);
-    const reason = 'the line has more than 1 MiB';
+    const reason = 'the line is longer than 1 MiB';
     expect(result.refused).toEqual([{ line: 2, id: null, field: null, reason }]);
     expect(result.imported).toBe(words.length === 0 ? 2 : 0);
     // Less than the line's own size: it was never held.
@@ -62,7 +62,7 @@ test('a line of 100 MB is never held in memory, and is refused by its line numbe
   }
 }, 30_000);
 
-test('endless nesting is refused with one sentence for each line, in any field, and the other lines are imported', async () => {
+test('a line nested 400 000 levels deep is refused with one sentence, in any known field, and the other lines are imported', async () => {
   const deep = (open: string, close: string) => open.repeat(400_000) + close.repeat(400_000);
   const lines = [
     deep('[', ']'),
@@ -131,7 +131,7 @@ test('the last value of a repeated field counts, as in other JSON parsers, and n
   ]);
 }, 30_000);
 
-test('an import with 200 000 bad lines and endless unknown fields takes limited memory and exits with 3', async () => {
+test('an import with 200 000 bad lines and 100 000 different unknown fields takes less than 300 MiB of memory and exits with 3', async () => {
   function* bad() {
     for (let block = 0; block < 100; block++) yield `${'x\n'.repeat(2_000)}{"id":1,"username":"a","f${block}":1}\n`;
     for (let block = 0; block < 20; block++) {

@@ -239,7 +239,7 @@ describe.each(['1', '2'])('a server with %s workers', (WORKERS) => {
     expect(await counted.server.end()).toBe(0);
   }, 60_000);
 
-  test('admits at most the new quota and at least 99.9 % of it when quotas above 1 024 change under load', async () => {
+  test('admits at most the new quota and at least 99.9% of it when quotas above 1 024 change under load', async () => {
     const deps = testDeps();
     const { secret, identifier } = await keyFor(deps, ['1500/1h']);
     const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath, WORKERS });

@@ -9,7 +9,7 @@ const server = await startTestServer({ variables: { CONTACT: 'help@example.org' 
 const [page, answer] = [await get(server, '/docs'), await get(server, '/docs.md')];
 const [html, markdown] = [await page.text(), await answer.text()];
 
-/** The visible words of HTML, without the characters that stand for tags: quotation marks, brackets and semicolons. */
+/** The visible words of HTML, without quotation marks, parentheses and semicolons, which `toMarkdown` writes for some tags. */
 function wordsOf(text: string): string[] {
   const spaced = text.replace(/<\/?(?:a|code|q|small|span|strong|wbr)\b[^>]*>/g, '').replace(/<[^>]+>/g, ' ');
   return unescaped(spaced)
@@ -36,7 +36,7 @@ describe('/docs.md', () => {
     expect(places).toEqual(places.toSorted((one, other) => one - other));
   });
 
-  test('is Markdown without links within itself, and linked from the page', () => {
+  test('is Markdown without links to its own sections, and is linked from the page', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/markdown; charset=utf-8']);
     expect(markdown.match(/\]\([^)]*\)/g)).toEqual(['](mailto:help@example.org)', '](/developers)']);
     expect(markdown.replace(/^```[\s\S]*?^```/gm, 'code')).not.toMatch(/\n{3}|^ +$/m);
@@ -44,7 +44,7 @@ describe('/docs.md', () => {
   });
 });
 
-describe('is compressed according to Accept-Encoding, also for HEAD:', () => {
+describe('/docs.md is compressed according to Accept-Encoding, also for HEAD:', () => {
   const cases: [accepted: string[], coding: string | null][] = [
     [[], null],
     [[''], null],

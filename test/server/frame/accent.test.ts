@@ -15,7 +15,7 @@ function contrast(one: string, other: string): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** A mix of 9 % of a colour and 91 % of another, like `color-mix(in srgb, …)`. */
+/** A mix of 9% of a colour and 91% of another, like `color-mix(in srgb, …)`. */
 function tinted(colour: string, ground: string): string {
   const parts = [1, 3, 5].map((at) => {
     const [one, other] = [colour, ground].map((text) => Number.parseInt(text.slice(at, at + 2), 16)) as [

@@ -26,7 +26,7 @@ describe('guessing keys from one IP address', () => {
     clock.advance(30_000);
     expect(await expectRefusal(await from('192.0.2.1'), 429, { 'Retry-After': '1' })).toEndWith('try again in 1 s.');
     clock.advance(1_000);
-    // The first two of the thirty are older than a minute, and the requests refused with 429 never counted.
+    // The first of the thirty is now older than a minute, and the requests refused with 429 never counted.
     expect((await from('192.0.2.1')).status).toBe(401);
   });
 

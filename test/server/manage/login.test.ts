@@ -18,7 +18,7 @@ import {
 import { call, expectRefused, tokenFor } from '../../support/portal/manage.ts';
 import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 import { serverOfPages, signInOwner, visit } from '../../support/portal/pages.ts';
-import { noteMail } from '../../support/secret-search.ts';
+import { noteSecretsIn } from '../../support/secret-search.ts';
 
 // A personal token, from the code to its end, over a real socket: with a third-party client, and with every refused request.
 
@@ -70,7 +70,7 @@ describe('the third-party client oauth4webapi', () => {
     const answer = await oauth.authorizationCodeGrantRequest(
       ...[as, client, none, parameters, REDIRECT_URI, verifier, options],
     );
-    noteMail(await answer.clone().text());
+    noteSecretsIn(await answer.clone().text());
     return oauth.processAuthorizationCodeResponse(as, client, answer);
   }
 

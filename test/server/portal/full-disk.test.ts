@@ -90,7 +90,7 @@ test.skipIf(NO_MOUNT !== null)(
       [expect.stringMatching(/^flash=signed-out-here;/), 'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax'],
     ]);
     const next = await visit(world, '/developers', { cookie: 'flash=signed-out-here' });
-    expect(next.body).toContain('role="status">This browser is signed out, but the server could not store');
+    expect(next.body).toContain('role="status">This browser is signed out, but the server could not record that.');
     expect(world.events.splice(0)).toContainEqual(['error', 'The end of a session could not be stored.']);
 
     disk.empty();

@@ -76,7 +76,7 @@ test.skipIf(!hasChromium)(
     await lookAs(empty ?? '', '/keys', 'API keys');
     for (const key of [...ended, suspended]) await lookAs(other ?? '', `/keys/${key}`, 'Bot');
     await lookAs(admin, '/admin/keys?state=revoked', 'Keys');
-    await lookAs(admin, '/admin?choose=first', 'Approve 2 requests?', () => press(page, 'Approve as asked…'));
+    await lookAs(admin, '/admin?choose=first', 'Approve 2 requests?', () => press(page, 'Approve as requested…'));
     await lookAs(admin, `/admin/keys/${active}`, 'Change “Bot with every outcome”?', async () => {
       await page.getByRole('group', { name: 'Expires' }).getByLabel('never').check();
       await page.getByLabel('read the leaderboard').check();

@@ -55,29 +55,27 @@ describe('an operation is refused, and writes nothing,', () => {
   const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
   const REQUEST = { profile: 'ada', name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup' as const] };
 
-  const DOINGS: [string, 'pending' | 'Active' | 'profile', (deps: Deps, by: Person, identifier: string) => unknown][] =
+  const OPERATION_CASES: [
+    string,
+    'pending' | 'Active' | 'profile',
+    (deps: Deps, by: Person, identifier: string) => unknown,
+  ][] = [
+    ['approve', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.approve, { identifier })],
     [
-      ['approve', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.approve, { identifier })],
-      [
-        'reject',
-        'pending',
-        (deps, by, identifier) => perform(deps, by, OPERATIONS.reject, { identifier, reason: 'No.' }),
-      ],
-      ['withdraw', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.withdraw, { identifier })],
-      ['edit', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.edit, { identifier, name: 'Other' })],
-      [
-        'change',
-        'Active',
-        (deps, by, identifier) =>
-          perform(deps, by, OPERATIONS.change, { identifier, permissions: ['api.leaderboard'] }),
-      ],
-      [
-        'revoke',
-        'Active',
-        (deps, by, identifier) => perform(deps, by, OPERATIONS.revoke, { identifier, reason: 'No.' }),
-      ],
-      ['request', 'profile', (deps, by) => perform(deps, by, OPERATIONS.request, { ...REQUEST, profileId: 7 })],
-    ];
+      'reject',
+      'pending',
+      (deps, by, identifier) => perform(deps, by, OPERATIONS.reject, { identifier, reason: 'No.' }),
+    ],
+    ['withdraw', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.withdraw, { identifier })],
+    ['edit', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.edit, { identifier, name: 'Other' })],
+    [
+      'change',
+      'Active',
+      (deps, by, identifier) => perform(deps, by, OPERATIONS.change, { identifier, permissions: ['api.leaderboard'] }),
+    ],
+    ['revoke', 'Active', (deps, by, identifier) => perform(deps, by, OPERATIONS.revoke, { identifier, reason: 'No.' })],
+    ['request', 'profile', (deps, by) => perform(deps, by, OPERATIONS.request, { ...REQUEST, profileId: 7 })],
+  ];
 
   async function world() {
     const deps = testDeps();
@@ -85,25 +83,25 @@ describe('an operation is refused, and writes nothing,', () => {
     const pending = await request(deps, { profile: 'ada' });
     const { identifier: active } = await issue(deps, { profile: 'ada' });
     const identifiers = { pending, Active: active, profile: '' };
-    const traces = () =>
+    const snapshot = () =>
       JSON.stringify([
         ...['api_keys', 'key_events', 'key_attempts', 'notices'].map((table) =>
           deps.db.$client.query(`SELECT * FROM ${table} ORDER BY 1, 2`).all(),
         ),
         mails(deps),
       ]);
-    return { deps, identifiers, traces };
+    return { deps, identifiers, snapshot };
   }
 
-  for (const [name, about, act] of DOINGS) {
+  for (const [name, about, act] of OPERATION_CASES) {
     test(`if what the operator was shown has changed: ${name}`, async () => {
-      const { deps, identifiers, traces } = await world();
+      const { deps, identifiers, snapshot } = await world();
       const identifier = identifiers[about];
       const shown = about === 'profile' ? shownProfile(deps.db, 7) : keyVersion(deps, identifier);
       if (about === 'Active') {
         await perform(deps, onBox('root'), OPERATIONS.change, { identifier, expiresAtMs: Date.now() + DAY_MS });
       } else await importLines(deps, [{ ...ADA, username: 'countess' }]);
-      const before = traces();
+      const before = snapshot();
       const error = await refusal(async () => act(deps, { kind: 'operator', name: 'ada', shown }, identifier));
       expect([error.code, error.message]).toEqual([
         'changed_since',
@@ -111,16 +109,16 @@ describe('an operation is refused, and writes nothing,', () => {
           /^(Key \w{8}|The profile with the UID 7) has changed since it was shown: .+\. Nothing was done\.$/,
         ),
       ]);
-      expect(traces()).toBe(before);
+      expect(snapshot()).toBe(before);
       const now = about === 'profile' ? shownProfile(deps.db, 7) : keyVersion(deps, identifier);
       await act(deps, { kind: 'operator', name: 'ada', shown: now }, identifier);
-      expect(traces()).not.toBe(before);
+      expect(snapshot()).not.toBe(before);
     });
   }
 
-  const OWNERS = DOINGS.filter(([name]) => ['withdraw', 'edit', 'revoke', 'request'].includes(name));
-  for (const [name, about, act] of OWNERS) {
-    test(`if the sign-in of the owner has ended, but not because of a new username: ${name}`, async () => {
+  const OWNER_CASES = OPERATION_CASES.filter(([name]) => ['withdraw', 'edit', 'revoke', 'request'].includes(name));
+  for (const [name, about, act] of OWNER_CASES) {
+    test(`if the owner’s sign-in has ended, which a new username does not cause: ${name}`, async () => {
       for (const [what, change] of [
         [
           'the e-mail address of the profile was changed',
@@ -136,19 +134,19 @@ describe('an operation is refused, and writes nothing,', () => {
         ],
         [null, (deps) => changeByHand(deps, 'ada', () => ({ username: 'countess', email: 'ADA@example.org' }))],
       ] as [string | null, (deps: Deps) => unknown][]) {
-        const { deps, identifiers, traces } = await world();
+        const { deps, identifiers, snapshot } = await world();
         const shown = ownerVersion(readProfile(deps.db, 7));
         const owner = { kind: 'owner', name: 'owner', profileId: 7, shown } as const;
         let before = '';
-        // What is checked before the transaction still finds what was there before.
+        // The change happens while the transaction waits for the lock, so the checks before it still pass.
         const late = waitingWhile(deps, () => {
           change(deps);
-          before = traces();
+          before = snapshot();
         });
         const acting = refusal(async () => act(late, owner, identifiers[about]));
         if (what === null) {
           await expect(acting).rejects.toThrow('It was not refused.');
-          expect(traces()).not.toBe(before);
+          expect(snapshot()).not.toBe(before);
           continue;
         }
         const error = await acting;
@@ -156,7 +154,7 @@ describe('an operation is refused, and writes nothing,', () => {
           'signed_out',
           `You are no longer signed in, because ${what}; nothing was done.`,
         ]);
-        expect(traces()).toBe(before);
+        expect(snapshot()).toBe(before);
       }
     });
   }

@@ -154,7 +154,7 @@ for (const [where, run] of [
       );
     }, 60_000);
 
-    test('from or to quotas above 1024 never admit too many, and refuse at most 0.1 % of the largest quota too early', async () => {
+    test('from or to quotas above 1024 never admit too many, and refuse at most 0.1% of the largest quota too early', async () => {
       await fc.assert(
         fc.asyncProperty(grouped, async ([first, steps]) => {
           await run(first, steps, ({ admitted, room, count }) => {

@@ -129,7 +129,7 @@ describe('admission', () => {
     );
   });
 
-  test('above a quota of 1024, never too many are admitted, and less than 0.1 % of the quota is refused too early', () => {
+  test('above a quota of 1024, never too many are admitted, and less than 0.1% of the quota is refused too early', () => {
     fc.assert(
       fc.property(withSteps(grouped), ([limit, steps]) => {
         run(limit, steps, ({ ring, now, count, admitted, left }) => {

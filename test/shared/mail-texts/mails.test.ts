@@ -119,7 +119,7 @@ describe('the approval mail has everything that its reader needs, in both parts'
   }
 
   test('a key that does not expire says so', () => {
-    expect(approvalMail({ ...NEWS, expiresAtMs: null }).text).toMatch(/Expires +never, unless it is revoked/);
+    expect(approvalMail({ ...NEWS, expiresAtMs: null }).text).toMatch(/Expires +never; it works until it is revoked/);
   });
 });
 
@@ -163,7 +163,7 @@ describe('the other mails', () => {
     for (const words of [
       'Permissions, before api.lookup Permissions, after api.lookup api.leaderboard',
       'Rate limits, before 60/1m (at most 60 requests in any minute) Rate limits, after 600/1m (at most 600 requests',
-      'Expires, before never, unless it is revoked Expires, after 2027-01-31 12:00:00 UTC',
+      'Expires, before never; it works until it is revoked Expires, after 2027-01-31 12:00:00 UTC',
       'was changed at 2026-12-24 10:30:00 UTC. The change applies from that moment on',
       'still count against',
     ]) {

@@ -66,7 +66,7 @@ describe('an operation in an owner’s name', () => {
     expect(warning).toBeNull();
     await performAndSend(deps, OWNER, OPERATIONS.edit, { identifier, name: 'Better bot' });
     const [asked, renamed] = toOwner();
-    expect(asked?.subject).toBe(`API key ${identifier} was requested in your name`);
+    expect(asked?.subject).toBe(`API key ${identifier} was requested for your profile`);
     expect(asked?.text).toContain(`${PUBLIC_URL}/developers/keys/${identifier}`);
     expect(asked?.text).toContain(`${PUBLIC_URL}/developers/sessions`);
     expect(renamed?.subject).toBe(`Your API key ${identifier} was renamed`);

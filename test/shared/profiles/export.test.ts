@@ -15,15 +15,15 @@ import { testDeps } from '../../support/world.ts';
 
 const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
 
-describe('export, import into an empty database, export', () => {
-  test.each([false, true])('returns the same bytes for the sample profiles (strict %p)', async (strict) => {
+describe('an export after an import', () => {
+  test.each([false, true])('returns the bytes of the sample that was imported (strict %p)', async (strict) => {
     const deps = testDeps();
     const options = { merge: false, strict, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
     expect(await importProfiles(deps, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: {} });
     expect(await exportText(deps)).toBe(SAMPLE.toString());
   });
 
-  test('returns the same bytes for any imported profile', async () => {
+  test('returns the bytes of the export that was imported, for any profiles', async () => {
     const [from, to] = [testDeps(), testDeps()];
     const text = fc.string({ unit: 'binary', maxLength: 20 });
     const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -55,7 +55,7 @@ describe('export, import into an empty database, export', () => {
       fc.asyncProperty(fc.array(line, { minLength: 10, maxLength: 10 }), async (given) => {
         await importLines(from, given);
         const first = await exportText(from);
-        // There is no database until a line was valid, and a file without lines is refused.
+        // The export is empty until a line has been valid, and the import of a file without lines is refused.
         if (first === '') return;
         await importLines(to, first.trimEnd().split('\n'));
         expect(await exportText(to)).toBe(first);
@@ -65,7 +65,7 @@ describe('export, import into an empty database, export', () => {
   });
 });
 
-test('strings are written as by JSON.stringify, whatever characters they contain', async () => {
+test('strings are written as by JSON.stringify, whatever characters but NUL they contain', async () => {
   const deps = testDeps();
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { maxLength: 20 }), async (some) => {
@@ -95,7 +95,7 @@ test('an export is one snapshot, however slow its reader', async () => {
     Array.from({ length: 20 }, (_, i) => ({ id: i + 1, username: `u${i}`, displayName: long })),
   );
   const other = withTables(openDatabase(deps.config.databasePath, 'use'));
-  // After an erasure the import waits this long for readers of the log, and the export is a reader that does not
+  // After an erasure the import waits this long for readers of the write-ahead log, and the export is a reader that does not
   // finish.
   other.$client.run('PRAGMA busy_timeout = 100');
   let text = '';
@@ -147,7 +147,7 @@ test('a single profile, found by username or alias, is a line of the export', as
   }
 });
 
-test('the sample contains the profiles in the documents', () => {
+test('the sample contains Ada as the documentation shows her', () => {
   const ada = SAMPLE.toString()
     .split('\n')
     .map((line) => JSON.parse(line || '{}'))

@@ -19,7 +19,7 @@ import { enrol, signIn } from '../../support/portal/admins.ts';
 import { countLogins, forgetLogins } from '../../support/portal/sessions-rows.ts';
 import { refusal } from '../../support/refusal.ts';
 import { rounds } from '../../support/rounds.ts';
-import { noteMail } from '../../support/secret-search.ts';
+import { noteSecretsIn } from '../../support/secret-search.ts';
 import { testClock } from '../../support/world.ts';
 
 const VERIFIERS = ['a', 'b'].map((letter) => letter.repeat(43));
@@ -52,7 +52,7 @@ function exchange(
 ) {
   try {
     const made = exchangeCliCode(access, { code, ...RIGHT, ...changes }, CLIENT);
-    noteMail(made.token);
+    noteSecretsIn(made.token);
     return made.token;
   } catch (error) {
     expect(error).toMatchObject({ code: 'invalid_grant' });

@@ -13,7 +13,7 @@ import { onBox } from '../../support/actors.ts';
 import { CLIENT, testAccess } from '../../support/portal/access.ts';
 import { enrol, signIn } from '../../support/portal/admins.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { notedRandom, noteMail } from '../../support/secret-search.ts';
+import { notedRandom, noteSecretsIn } from '../../support/secret-search.ts';
 
 /** Draws of random bytes; 32 bytes become tokens and challenges, 5 become codes. */
 function recordingRandom() {
@@ -89,7 +89,7 @@ test('the two files contain no code, session, challenge or other token in plain 
   const typed = makeCliCode(access, ada, { ...consent, redirectUri: null });
   const exchange = { code: used, redirectUri, verifier: 'v' };
   const { token } = exchangeCliCode({ ...access, random: notedRandom }, exchange, CLIENT);
-  noteMail(token);
+  noteSecretsIn(token);
   endSignIn(access, ada, entered.session.id);
   expect(readSignIn(access, 'browser', signed.token)).not.toBeNull();
 

@@ -4,7 +4,7 @@ import { PROJECT } from '../cli.ts';
 import { programPath } from '../network/proxy.ts';
 import { copyPackage, type DebianRoot, NO_DEBIAN_ROOT } from './debian-root.ts';
 
-// Follows docs/install.md on a Debian in a folder. Its commands run exactly as written, as root in one shell, in an
+// Follows docs/install.md on a Debian system in a folder. Its commands run exactly as written, as root in one shell, in an
 // isolated network, so that the ports are those of the page. REPLACED lists the exceptions.
 
 /** The other programs that the page installs. */
@@ -65,7 +65,7 @@ for name; do
 done
 `;
 
-/** Hides the unit's folders, except for its files that exist, and runs the command as its user. */
+/** Hides the folders that the unit hides, except the files that it binds and that exist, and runs the command as its user. */
 const IN_UNIT = `#!/bin/sh
 set -eu
 for folder in $FOLDERS; do
@@ -97,7 +97,7 @@ export const REPLACED = {
   'an admin with a browser': 'none: the command that confirms the passkey has to say that there is none',
 };
 
-/** Changes of the page's lines, each of which must exist. */
+/** Changes to the page's lines, each of which must exist. */
 const CHANGED = {
   "REPOSITORY='s3:https://s3.elsewhere.example.org/profile-lookup'": "REPOSITORY='/var/lib/profile-lookup/storage'",
   'pl admins confirm "$NAME"': '! pl admins confirm "$NAME"',
@@ -157,14 +157,14 @@ export async function followPage(
   const words = root.words('env', path, trust, 'bash', '-e', '-o', 'pipefail', '/root/page.sh');
   const child = Bun.spawn([...own, ...words], { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' });
   const errors = new Response(child.stderr).text();
-  const asksForSecret = blocks.findIndex((block) => block.endsWith('SECRET\n'));
+  const secretBlock = blocks.findIndex((block) => block.endsWith('SECRET\n'));
   child.stdin.write(`file:${MAILS}\n`);
   let printed = '';
-  let isAsked = asksForSecret === -1;
+  let isSecretDone = secretBlock === -1;
   for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
     printed += chunk;
-    if (isAsked || printed.split('## block\n').length - 2 < asksForSecret) continue;
-    isAsked = true;
+    if (isSecretDone || printed.split('## block\n').length - 2 < secretBlock) continue;
+    isSecretDone = true;
     child.stdin.write(`${secretIn(join(root.folder, MAILS))}\n`);
     child.stdin.flush();
   }

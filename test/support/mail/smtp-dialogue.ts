@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { noteMail } from '../secret-search.ts';
+import { noteSecretsIn } from '../secret-search.ts';
 import type { SmtpFault, SmtpStage } from './smtp.ts';
 
 const REPLIES: Record<SmtpStage, string> = {
@@ -44,7 +44,7 @@ export function converse(socket: Socket, conversation: Conversation): void {
       inHandshake = stage === 'STARTTLS' && answer.startsWith('220');
     }
   });
-  socket.on('close', () => noteMail(conversation.content));
+  socket.on('close', () => noteSecretsIn(conversation.content));
   reach('greeting', socket, conversation);
 }
 

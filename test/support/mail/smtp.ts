@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import { createServer, type Server, type Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { testCertificate } from '../network/certificates.ts';
-import { noteMail } from '../secret-search.ts';
+import { noteSecretsIn } from '../secret-search.ts';
 import { type Conversation, converse } from './smtp-dialogue.ts';
 
 /** A message that a test server accepted; `raw` is the whole message with `\r\n` line ends. */
@@ -120,7 +120,7 @@ function receiver(setup: SmtpSetup, failures: SmtpFailures, received: ReceivedMa
         overTls: session.secure,
         user: (session.user as unknown as string | false | undefined) || null,
       };
-      noteMail(mail.raw);
+      noteSecretsIn(mail.raw);
       await setup.onMessage?.(mail);
       received.push(mail);
       done();

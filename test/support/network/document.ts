@@ -4,7 +4,8 @@ import { readOperations, resolved } from '../../../server/docs/openapi/read.ts';
 import type { Header, OpenApi, Operation, ResponseObject } from '../../../server/docs/openapi/types.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
 
-// Compares every response that a test receives with the OpenAPI document: exactly its status, headers and body.
+// Checks that the status, headers and body of responses are exactly as an OpenAPI document says. The helpers with which tests
+// send requests, such as `get` and `call`, do this for every response.
 
 /** A received response, and its request. */
 export type Received = { method: string; target: string; status: number; headers: Headers; body: string };
@@ -107,7 +108,7 @@ function bodyFaults(held: Held, response: ResponseObject, { method, headers, bod
     return body === '' && type === null ? [] : ['a body or a type, but none is documented'];
   const content = type === null ? undefined : response.content[type];
   if (content === undefined) return [`content-type ${type}: not documented`];
-  if (method === 'HEAD') return body === '' ? [] : ['a body to HEAD'];
+  if (method === 'HEAD') return body === '' ? [] : ['a body in response to HEAD'];
   const isChunked = headers.get('transfer-encoding') === 'chunked';
   // The length is that of the compressed body, but the client has decompressed it.
   const isSentAsIs = !isChunked && !headers.has('content-encoding');

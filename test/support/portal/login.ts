@@ -1,6 +1,6 @@
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import { CLI_CLIENT_ID } from '../../../shared/sign-in/cli-client.ts';
-import { noteMail } from '../secret-search.ts';
+import { noteSecretsIn } from '../secret-search.ts';
 import { hiddenIn } from './admin-pages.ts';
 import { checkCall } from './manage.ts';
 import { type PageWorld, unescaped, visit } from './pages.ts';
@@ -85,6 +85,6 @@ export async function sendLogin(
     headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
     body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
   });
-  noteMail(await answer.clone().text());
+  noteSecretsIn(await answer.clone().text());
   return checkCall('POST', `/manage/v1/${path}`, answer);
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../cli.ts';
-import { noteMail, noteOutput, noteToken } from '../secret-search.ts';
+import { noteOutput, noteSecretsIn, noteToken } from '../secret-search.ts';
 import { tempFolder } from '../world.ts';
 import { hiddenIn } from './admin-pages.ts';
 import { codeIn, goOnIn } from './login.ts';
@@ -81,7 +81,7 @@ export async function decideOn(address: string, cookie: string, decision: 'allow
   const answer = await fetchPage({ url: origin }, pathname, { method: 'POST', headers, body });
   const text = await answer.text();
   const [goOn, code] = [goOnIn(text)?.href ?? null, codeIn(text)];
-  if (code !== null) (goOn === null ? noteMail : noteToken)(code);
+  if (code !== null) (goOn === null ? noteSecretsIn : noteToken)(code);
   return { goOn, code };
 }
 

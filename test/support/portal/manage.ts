@@ -12,14 +12,14 @@ import { beginSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../actors.ts';
 import { profilectlWords } from '../cli.ts';
 import { hold, responseFaults } from '../network/document.ts';
-import { noteMail } from '../secret-search.ts';
+import { noteSecretsIn } from '../secret-search.ts';
 import { CLIENT } from './access.ts';
 
 /** Adds a backend's token, with both rights by default; returns the token. */
 export function tokenFor(access: Access, changes: Partial<NewToken> = {}): string {
   const wanted = { name: 'backend', rights: ['profiles', 'sign-ins'], excludesContactFields: false, eraseLimit: 1_000 };
   const { token } = addToken(access, { ...wanted, ...changes }, onBox('root'));
-  noteMail(token);
+  noteSecretsIn(token);
   return token;
 }
 
@@ -90,7 +90,7 @@ export async function expectRefused(answer: Response, status: number, code: Erro
 /** Makes a token of a person, as their `profilectl` receives it. */
 export function personTokenFor(access: Access, signed: Signed, machine = 'laptop'): string {
   const { token } = beginSignIn(access, signed, { machine, client: CLIENT });
-  noteMail(token);
+  noteSecretsIn(token);
   return token;
 }
 

@@ -45,7 +45,7 @@ export type PageAnswer = {
   refusal: string | null;
 };
 
-/** Makes pages on a new database. */
+/** Creates a {@link PageWorld} with a new database. */
 export function pageWorld(variables: Record<string, string> = {}): PageWorld {
   const clock = testClock();
   const access = testAccess({ clock, variables });

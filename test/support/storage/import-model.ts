@@ -86,14 +86,14 @@ const anyLine = (merge: boolean): fc.Arbitrary<Line> =>
     { arbitrary: fc.record({ id, deleted: fc.constant(true as const) }), weight: 1 },
   );
 
-const isReadable = ({ username, aliases }: Line) => username === undefined || !aliases?.includes(username);
+const isValidAlone = ({ username, aliases }: Line) => username === undefined || !aliases?.includes(username);
 
 /**
  * Files in which a few profiles claim a few names and auth IDs. Each line is valid by itself. Half of the files end
- * with lines that give every profile its own name, so that any earlier line may be deferred until then.
+ * with lines that give every profile its own name, so that an import can apply the lines that waited for a name.
  */
 export const linesOf = (merge: boolean): fc.Arbitrary<Line[]> => {
-  const lines = fc.array(anyLine(merge).filter(isReadable), { minLength: 1, maxLength: 12, size: '+1' });
+  const lines = fc.array(anyLine(merge).filter(isValidAlone), { minLength: 1, maxLength: 12, size: '+1' });
   const names = fc.shuffledSubarray(NAMES, { minLength: IDS.length, maxLength: IDS.length });
   const lastLines = names.map((usernames) =>
     usernames.map((username, at): Line => ({ id: IDS[at] as number, username, aliases: [], authId: null })),

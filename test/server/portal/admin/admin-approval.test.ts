@@ -61,7 +61,7 @@ describe('the page of a key shows the outcome of its approval', () => {
     expect(textOf(during)).toContain(
       'On 2026-01-01 00:00 UTC admin Grace approved it. The e-mail with the secret is being sent',
     );
-    expect(during.body).toContain(`<a href="${path}">Look again</a>`);
+    expect(during.body).toContain(`<a href="${path}">Refresh</a>`);
     // The second admin sees who is approving it, and can't begin a second attempt.
     expect(textOf(await ask(world, path, { cookie: hopper.cookie }))).toContain('admin Grace approved it');
     // The next request's page shows Grace the outcome.

@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await page.getByRole('heading', { name: 'Requests' }).waitFor();
     await press('Select First of two', 'Space');
     await press('Select Second of two', 'Space');
-    await press('Approve as asked…');
+    await press('Approve as requested…');
     await page.getByRole('heading', { name: 'Approve 2 requests?' }).waitFor();
     await press('Approve with my passkey');
     await page.getByText('2 of 2 mailed').first().waitFor();

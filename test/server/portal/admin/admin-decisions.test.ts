@@ -88,13 +88,13 @@ test('the page of a request says how long it has been pending, and lists the pro
   const grace = await signInAdmin(world, 'Grace');
   const read = async () => textOf(await keyPageOf(world, grace, identifier));
   expect(await read()).toContain('(UID 7) · pending for 2 days · ');
-  expect(await read()).toContain('Other keys none, none before');
+  expect(await read()).toContain('Other keys none, now or before');
   const { identifier: other } = await issue(access, { ...ADA, name: 'Old bot' });
   await keyIn('rejected', { ...access, clock }, 'ada');
   useKey(access, other, 1, 90);
   await request(access, ADA);
-  expect(await read()).toContain('Other keys 1 pending, 1 in use, 1 ended');
-  expect(await read()).toContain('Old bot: 138 requests in the last 30 days, 67 % answered');
+  expect(await read()).toContain('Other keys 1 pending, 1 Active or suspended, 1 ended');
+  expect(await read()).toContain('Old bot: 138 requests in the last 30 days, 67% answered');
 });
 
 test('the approval of a successor ends the replaced key at the time shown', async () => {
@@ -143,7 +143,7 @@ test('a decision on a request leads to the next one, oldest first, or to the que
     grace,
     (await issue(access, ADA, { rateLimits: [{ quota: 7, windowSeconds: 60 }] })).identifier,
   );
-  expect(textOf(own)).toContain('7 per minute, as now 60 per minute, 5 000 per day, as usual other');
+  expect(textOf(own)).toContain('7 per minute (current) 60 per minute, 5 000 per day (default) other');
   const back = [`/developers/admin/keys/${identifier}`];
   const changed = await decideAs(world, grace, identifier, [
     ['operation', 'change'],
@@ -193,10 +193,10 @@ test('a key is suspended with a reason and resumed, by passkey and only in the s
   ];
   useKey(access, identifier, 1, 2_000);
   // Both the page that asks for the reason and the one that asks for the passkey say what breaks.
-  const stops = 'Programs that use “Bot” stop at once; it answered 2 003 requests today.';
+  const stops = 'Programs that use “Bot” lose access at once; the API answered 2 003 requests with it today.';
   expect(textOf(await askToDecide(world, grace, identifier, [['operation', 'suspend']]))).toContain(stops);
   const page = await askToDecide(world, grace, identifier, suspension);
-  expect(textOf(page)).toContain('refused until the key is resumed');
+  expect(textOf(page)).toContain('refused until it is resumed');
   expect(textOf(page)).toContain(stops);
   expect([textOf(page).includes('Too fast.'), state()]).toEqual([true, 'Active']);
   const done = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
@@ -496,7 +496,7 @@ test('a decision that would be refused is replaced by the reason: on the page of
       expect([path, await offered(at, admin, path)]).toEqual([path, ['reject']]);
       expect(textOf(await visit(at, path, { cookie: admin.cookie }))).toContain(why);
     }
-    expect(textOf(await keyPageOf(at, admin, identifier))).toContain(`Approve is not possible right now. ${why}`);
+    expect(textOf(await keyPageOf(at, admin, identifier))).toContain(`“Approve” is not possible right now. ${why}`);
   }
   // Not for several requests either.
   expect((await visit(noMail, '/developers/admin', { cookie: root.cookie })).body).not.toMatch(
@@ -506,7 +506,7 @@ test('a decision that would be refused is replaced by the reason: on the page of
   await beginApproval(world.access, { identifier: pending, grant: {}, by: onBox('root') });
   expect(await offered(world, grace, keyPath(pending))).toEqual(['reject']);
   expect(textOf(await keyPageOf(world, grace, pending))).toContain(
-    'Approve is not possible right now. root (on the box) has been',
+    '“Approve” is not possible right now. root (on the box) has been',
   );
 });
 

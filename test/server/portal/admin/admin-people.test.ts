@@ -113,7 +113,7 @@ describe('signing in by passkey', () => {
   test('is impossible where passkeys can’t work, and the pages say what to set', async () => {
     for (const [publicUrl, sentence] of [
       ['http://127.0.0.1:3000', 'to http://localhost:3000 to try it out on this machine'],
-      ['http://api.example.org', 'set PUBLIC_URL to a URL that begins with https://'],
+      ['http://api.example.org', 'the operator has to set PUBLIC_URL to a URL that begins with https://'],
     ] as const) {
       const world = pageWorld({ PUBLIC_URL: publicUrl });
       for (const path of [SIGN_IN, ENROL]) {
@@ -199,7 +199,7 @@ describe('the queue', () => {
     ]);
     // Selections and refused forms stay on that page.
     const choose = unescaped(
-      /href="\/developers\/admin(\?[^"]*)">Choose the first 2 of this page</.exec(second.body)?.[1] ?? '',
+      /href="\/developers\/admin(\?[^"]*)">Select the first 2 on this page</.exec(second.body)?.[1] ?? '',
     );
     const chosen = await visit(world, `/developers/admin${choose}`, { cookie: signedIn });
     expect(chosen.body.match(/ checked>/g)).toHaveLength(2);

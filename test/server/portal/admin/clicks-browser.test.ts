@@ -128,15 +128,15 @@ describe.skipIf(!hasChromium)('an admin', () => {
     const chosen = await count();
     expect(await page.locator('.bar').isVisible()).toBe(false);
     for (const key of twelve) await page.locator(`input[name="chosen"][value="${key}"]`).click();
-    await button(page, 'Approve as asked…').click();
+    await button(page, 'Approve as requested…').click();
     await button(page, 'Approve with my passkey').click();
     await page.getByText('12 of 12 mailed').waitFor();
     expect([chosen, new Set(states(twelve))]).toEqual([{ clicks: 14, touches: 1 }, new Set(['Active'])]);
-    // The same with "Choose the first".
+    // The same with "Select the first".
     const more = await requests(12);
     const atOnce = await count();
-    await page.getByRole('link', { name: 'Choose the first 12' }).click();
-    await button(page, 'Approve as asked…').click();
+    await page.getByRole('link', { name: 'Select the first 12' }).click();
+    await button(page, 'Approve as requested…').click();
     // The button is visible at once, however long the list above it is.
     const approve = button(page, 'Approve with my passkey');
     await approve.waitFor();
@@ -173,7 +173,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await admin.read('Requests');
     await admin.tap('checkbox', 'Select Scraper 0');
     await admin.tap('checkbox', 'Select Scraper 1');
-    await button(page, /^Reject…$/).click();
+    await button(page, /^Reject with one reason…$/).click();
     admin.did.taps++;
     await admin.read('Reject 2 requests?', 'Reason');
     await admin.type('Reason', 'Say which program reads the board, how often, and where its users see the data.');
@@ -181,9 +181,9 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await page.getByText('2 of 2 rejected').waitFor();
     await admin.read('2 requests rejected');
     await admin.tap('link', 'Requests');
-    await admin.read('Requests', 'Choose the first 10');
-    await admin.tap('link', 'Choose the first 10');
-    await admin.tap('button', 'Approve as asked…');
+    await admin.read('Requests', 'Select the first 10');
+    await admin.tap('link', 'Select the first 10');
+    await admin.tap('button', 'Approve as requested…');
     // Each was read in the queue, except what they have in common and the recipient of the first mail.
     await admin.read('Approve 10 requests?', 'Badge bot 0');
     await admin.tap('button', 'Approve with my passkey');
@@ -290,14 +290,14 @@ describe.skipIf(!hasChromium)('an admin', () => {
     expect(await whole(bar.y)).toBeGreaterThanOrEqual(4);
     await expectUsable(page);
     await page.setViewportSize({ width: 1280, height: 800 });
-    await button(page, /^Reject…$/).click();
+    await button(page, /^Reject with one reason…$/).click();
     await page.getByRole('heading', { name: /^Reject/ }).waitFor();
     await expectUsable(page);
     await page.goto(`${QUEUE}/keys?find=user`);
     await expectUsable(page);
   }, 60_000);
 
-  test('sees the focused element, never below a sticky bar, on a phone, in a wide window, and at 400 % zoom', async () => {
+  test('sees the focused element, never below a sticky bar, on a phone, in a wide window, and at 400% zoom', async () => {
     await requests(6, 'Bot to tab through');
     const { page, count } = await signedIn('Hamilton');
     await count();
@@ -320,7 +320,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
       key: () => page.goto(`${QUEUE}/keys/${key}`),
       several: async () => {
         await page.goto(`${QUEUE}?choose=first`);
-        await button(page, 'Approve as asked…').click();
+        await button(page, 'Approve as requested…').click();
         await button(page, 'Approve with my passkey').waitFor();
       },
     };
@@ -347,7 +347,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
       }
     }
     expect(hidden).toEqual([]);
-    // At 400 % zoom nothing is sticky, because it would leave too little of the page.
+    // At 400% zoom nothing is sticky, because it would leave too little of the page.
     expect(sticking).toEqual(
       [390, 1280].flatMap((width) =>
         Object.keys(pages)
@@ -369,7 +369,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await plain.goto(QUEUE);
     await plain.locator('input[name="chosen"]').first().check();
     expect(await plain.locator('.bar').isVisible()).toBe(true);
-    await button(plain, 'Approve as asked…').click();
+    await button(plain, 'Approve as requested…').click();
     await plain.getByText('Passkeys need JavaScript').waitFor();
     await plain.goto(QUEUE);
     await plain.getByRole('searchbox').fill('row');

@@ -23,9 +23,9 @@ test('the overview of an unused service says so in full sentences', async () => 
   expect(page.status).toBe(200);
   for (const part of [
     'Requests for keys None waiting.',
-    'Mails All delivered.',
+    'E-mails All delivered.',
     'No requests in the last 30 days.',
-    'No key used today has less than a fifth of a limit left or was rate-limited.',
+    'Every key used today has at least a fifth of each limit left, and none was rate-limited.',
     'No key was used in the last 30 days.',
   ]) {
     expect(text).toContain(part);

@@ -11,7 +11,7 @@ describe('times', () => {
     expect(columnTime(NOW_MS).html).toContain('>2026-01-31 09:05</time>');
   });
 
-  test('are relative in lists, in the largest whole unit, and exact on hover', () => {
+  test('are relative in lists, rounded down to one unit, and exact on hover', () => {
     expect(relativeTime(NOW_MS - 2 * DAY, NOW_MS).html).toBe(
       '<time datetime="2026-01-29T09:05:30.000Z" title="2026-01-29 09:05 UTC">2 days ago</time>',
     );
@@ -45,7 +45,7 @@ test('in sentences shared with terminals, only times and thousands are formatted
   );
 });
 
-test('a name in a sentence that looks like a time or a number, and is neither, is left as it is', () => {
+test('in a sentence, a name that resembles a time or a count but can be neither is left as it is', () => {
   for (const name of [
     '9999-99-99T99:99:99.999Z',
     '0000-00-00T00:00:00.000Z',

@@ -309,7 +309,7 @@ describe('a found secret', () => {
     expect(answers[0]).toMatchObject({ status: 303, refusal: null });
     expect(answers).toEqual(Array(texts.length).fill(answers[0]));
     const page = await visit(world, `/developers/keys/${identifier}`, { cookie: world.cookie });
-    expect(page.body).toContain('on the page for found secrets');
+    expect(page.body).toContain('on the page “Found a secret?”');
     expect((await visit(world, '/developers/found', { cookie: 'flash=found' })).body).toContain('Thank you.');
     expect(revokeLeakedKeys(world.access, secret)).toBeUndefined();
   });

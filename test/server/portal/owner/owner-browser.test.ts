@@ -222,14 +222,14 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await page.getByRole('link', { name: 'Replace…' }).click();
     await heading(page, 'Replace a key');
     // Characters are counted as on the server: in code points, without white space at the ends.
-    await page.getByLabel('Name', { exact: true }).fill('  Badge bot 😀 ');
-    await page.getByLabel('What does it do').fill(`  ${'😀'.repeat(20)} `);
+    await page.getByLabel('Name of the key', { exact: true }).fill('  Badge bot 😀 ');
+    await page.getByLabel('What does your program do').fill(`  ${'😀'.repeat(20)} `);
     await isLoaded(page, '60 more characters needed');
-    await page.getByLabel('What does it do').fill('😀'.repeat(1_990));
+    await page.getByLabel('What does your program do').fill('😀'.repeat(1_990));
     await isLoaded(page, '10 characters left');
-    await page.getByLabel('What does it do').fill('😀'.repeat(2_001));
+    await page.getByLabel('What does your program do').fill('😀'.repeat(2_001));
     await isLoaded(page, '1 character too many');
-    await page.getByLabel('What does it do').fill(DESCRIPTION);
+    await page.getByLabel('What does your program do').fill(DESCRIPTION);
     expect(await page.locator('.count').allTextContents()).toEqual(['', '', '', '']);
     await page.getByRole('button', { name: 'Send the request' }).click();
     await isLoaded(page, 'Request sent.');

@@ -257,7 +257,7 @@ describe('a request like an ended key', () => {
     const reasonOn = async (state: 'rejected' | 'revoked' | 'withdrawn') => {
       const identifier = await keyIn(state, { ...world.access, clock: world.clock }, 'ada');
       const { body } = await at(world, `/new?like=${identifier}`);
-      return /“ Bot ” was (.*?) Name Only you/.exec(textOf(body))?.[1];
+      return /“ Bot ” was (.*?) Name of the key Only you/.exec(textOf(body))?.[1];
     };
     expect(await reasonOn('rejected')).toBe('rejected 2026-01-01 00:00 UTC by the operator. The reason: No.');
     expect(await reasonOn('revoked')).toBe('revoked 2026-01-01 00:00 UTC by the operator. The reason: Leaked.');
@@ -295,13 +295,13 @@ test('an owner without keys reads what a key is for, what happens next, and how 
   );
 });
 
-test('a pending key says how many requests are older, but no usual wait until five have been decided', async () => {
+test('a pending key says how many requests are ahead of it, but no usual wait until five have been decided', async () => {
   const world = await ownerWorld();
   await request(world.access, { profile: 'bea' });
   world.clock.advance(3_600_000);
   const identifier = await request(world.access, { profile: 'ada' });
   world.clock.advance(3_600_000);
-  const words = 'requested 1 hour ago · 1 request is older';
+  const words = 'requested 1 hour ago · 1 request ahead of it';
   for (const path of ['', `/${identifier}`]) {
     const text = textOf((await at(world, path)).body);
     expect(text).toContain(words);
@@ -358,7 +358,7 @@ test('requests that got 429 are shown until the end of the next day, even after 
   // Neither minute was used up, so which limit was exceeded is unknown here.
   expect(await textAt('')).toContain('Active 720 requests got 429 today · 4 900 left of 5 000 per day · last used');
   expect(await textAt(`/${identifier}`)).toContain(
-    '720 of 2 163 requests got 429 today, over a rate limit, which each response names. After a 429, wait as long as',
+    '720 of 2 163 requests got 429 today, over a rate limit, which each response names. After a 429, wait for the number of seconds in',
   );
   await use(60);
   clock.advance(3_600_000);
@@ -426,7 +426,7 @@ describe('a key’s page says in words', () => {
     const words = {
       pending: 'Waiting for an admin. You get an e-mail either way',
       suspended:
-        'Suspended 2026-01-01 00:00 UTC by the operator: its requests are refused. An admin can resume it; then the same secret works again. It still counts as one of your keys. The reason: Too fast.',
+        'Suspended 2026-01-01 00:00 UTC by the operator: its requests are refused. If an admin resumes it, the same secret works again. It still counts as one of your keys. The reason: Too fast.',
       Active: 'The secret is only in the e-mail of 2026-01-01 00:00 UTC. Lost it? Replace this key .',
       rejected: 'Rejected 2026-01-01 00:00 UTC by the operator. It no longer counts towards the limit. The reason: No.',
       withdrawn: 'Withdrawn 2026-01-01 00:00 UTC by the operator. It no longer counts towards the limit.',
@@ -453,7 +453,7 @@ describe('a key’s page says in words', () => {
     smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';
     await approve(identifier);
     const page = await at(world, `/${identifier}`);
-    expect(textOf(page.body)).toContain('your mail server refused the e-mail with the secret');
+    expect(textOf(page.body)).toContain('the e-mail with the secret was refused');
     expect(page.body).not.toMatch(/mailbox-word|550/);
     const { key, history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
     const words = (result: AttemptResult) =>
@@ -482,7 +482,7 @@ describe('a key’s page says in words', () => {
     expect(text).toContain('7/1m (at most 7 requests in any minute)');
     expect(text).toContain('the operator Changed: 60/1m, 5000/1d → 7/1m');
     // 100 + 50 + 33 answered, half of each over a limit, and 3 a day not found.
-    expect(text).toContain('284 requests · 68 % answered · 92 over a limit');
+    expect(text).toContain('284 requests · 68% answered · 92 over a limit');
     expect(text).toContain('3 Dec today so far answered refused busiest day 153');
     expect(text).toContain('200 100 0 ');
     expect(body.match(/<rect class="ok"/g)).toHaveLength(3);
@@ -564,7 +564,7 @@ describe('what an owner does with a key', () => {
       .slice(before)
       .filter((mail) => mail.includes(ADA.email));
     expect(mailed.map((mail) => /^Subject: (.*?)\r?$/m.exec(mail)?.[1])).toEqual([
-      expect.stringMatching(/was requested in your name$/),
+      expect.stringMatching(/was requested for your profile$/),
       expect.stringMatching(/was renamed$/),
       expect.stringMatching(/revoked/),
     ]);

@@ -35,9 +35,9 @@ describe.skipIf(!hasChromium)('an owner with a phone', () => {
     await owner.read('API keys');
     await owner.tap('link', 'Request a key');
     await owner.read('Request a key');
-    await owner.type('Name', 'Badge bot');
+    await owner.type('Name of the key', 'Badge bot');
     await owner.type(
-      'What does it do, for whom, and what does it keep?',
+      'What does your program do, for whom, and what data does it keep?',
       'A Discord bot for our guild. When somebody types /badges, it looks up that profile and shows its badges. It stores nothing.',
     );
     await owner.tap('button', 'Send the request');
@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)('an owner with a phone', () => {
     await owner.read('API keys', 'got 429 today, over 60 per minute');
     expect(owner.seconds()).toBeLessThanOrEqual(12);
     await owner.tap('link', 'Badge bot');
-    await owner.read('Badge bot', 'After a 429, wait as long as Retry-After says.');
+    await owner.read('Badge bot', 'After a 429, wait for the number of seconds in Retry-After.');
     // Visible without scrolling.
     const { y = 0, height = 0 } = (await page.getByText('got 429 today').boundingBox()) ?? {};
     expect(y + height).toBeLessThan(844);

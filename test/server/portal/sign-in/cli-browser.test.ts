@@ -13,7 +13,7 @@ import { expectUsable } from '../../../support/portal/looking.ts';
 import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
 import { countLogins } from '../../../support/portal/sessions-rows.ts';
-import { noteMail, noteToken } from '../../../support/secret-search.ts';
+import { noteSecretsIn, noteToken } from '../../../support/secret-search.ts';
 
 // A login of profilectl in a real Chromium, from the URL that profilectl opens to the code that it receives. The service uses
 // HTTPS, and profilectl listens on loopback without it.
@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     await heading(page, 'Done');
     expect(troubles).toEqual([]);
     const { token } = exchangeCliCode(world.access, { code, redirectUri, verifier: VERIFIER }, CLIENT);
-    noteMail(token);
+    noteSecretsIn(token);
     expect(readSignIn(world.access, 'profilectl', token)?.person).toMatchObject({ kind: 'owner', profileId: ADA.id });
   }, 60_000);
 
@@ -117,7 +117,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     }
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'Type this code');
-    noteMail((await page.locator('code[data-copy]').textContent()) ?? '');
+    noteSecretsIn((await page.locator('code[data-copy]').textContent()) ?? '');
     for (const width of [320, 1280]) {
       await page.setViewportSize({ width, height: 844 });
       await expectUsable(page);
@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
     await page.goto(OWN + cliPath({ redirect_uri: null }));
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'Type this code');
-    noteMail((await page.locator('code[data-copy]').textContent()) ?? '');
+    noteSecretsIn((await page.locator('code[data-copy]').textContent()) ?? '');
     expect(codes()).not.toEqual(before);
   }, 60_000);
 });

@@ -71,7 +71,7 @@ test('without a redirect URL, the page shows the code and redirects nowhere', as
   const typed = { redirect_uri: null, state: null };
   const { body } = await decide('allow', typed);
   expect(body).toMatch(/<code data-copy="the code">[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}<\/code>/);
-  expect(body).toContain('Only if you typed that command yourself: nobody will ever ask you for this code.');
+  expect(body).toContain('Do this only if you ran that command yourself, and never give this code to anybody.');
   expect([goOnIn(body), goOnIn((await decide('refuse', typed)).body)]).toEqual([null, null]);
 });
 

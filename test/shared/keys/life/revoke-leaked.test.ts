@@ -33,7 +33,7 @@ describe('a secret that somebody found', () => {
     expect(keyHistory(deps, identifier).at(-1)).toMatchObject({
       event: 'revoked',
       by: 'system',
-      detail: { reason: expect.stringContaining('page for found secrets') },
+      detail: { reason: expect.stringContaining('page “Found a secret?”') },
     });
     await sendDueNotices(deps, () => undefined, false);
     const recipients = mails(deps)

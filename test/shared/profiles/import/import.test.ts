@@ -162,7 +162,7 @@ describe('a file', () => {
     const result = await importProfiles(deps, source(), OPTIONS);
     expect(result.imported).toBe(2);
     expect(result.refused).toMatchObject(
-      [2, 3].map((number) => ({ line: number, reason: 'the line has more than 1 MiB' })),
+      [2, 3].map((number) => ({ line: number, reason: 'the line is longer than 1 MiB' })),
     );
   });
 
