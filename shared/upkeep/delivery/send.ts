@@ -76,9 +76,9 @@ function leaseNext(sending: Sending, { open, failures, faults }: Deliveries): Le
     const isSettled = deps.clock.settledMs() !== null;
     return leaseNotice(db, deps.clock, { about, busyLanes: [...open.keys()], isSettled });
   } catch (error) {
-    // This connection still has to store the results of the deliveries in progress. A lock may be free next time.
+    // This connection still has to store the results of the deliveries in progress. Next time, a lock may be free, and a full
+    // disk may have space.
     if (open.size === 0) throw error;
-    if (!(error instanceof AppError && error.code === 'busy')) faults.push(error);
     return null;
   }
 }

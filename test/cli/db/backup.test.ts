@@ -164,7 +164,10 @@ describe('db check', () => {
     expect(JSON.parse((await check('--json')).stdout)).toEqual({ ok: true, faults: [] });
     deps.db.$client.run("UPDATE profiles SET username = 'eve'");
     deps.db.$client.run('CREATE TABLE "notes\u001b[2J" (x)');
-    const faults = ['the table notes[2J is not ours', 'profile 7: the first of its names is not its username'];
+    const faults = [
+      'the table notes[2J does not belong to Profile Lookup',
+      'profile 7: the first of its names is not its username',
+    ];
     expect(await check()).toEqual({ code: 1, stdout: `${faults.join('\n')}\n`, stderr: '2 problems found.\n' });
     const json = await check('--json');
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, faults: { length: 2 } });

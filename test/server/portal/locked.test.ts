@@ -72,7 +72,8 @@ for (const file of ['database', 'sessions'] as const) {
     expect(await answer.text()).toContain('What you typed is still here.');
     expect(tookMs).toBeGreaterThanOrEqual(2_000);
     expect(tookMs).toBeLessThan(5_000);
-    expect(shown).toBeGreaterThan(20);
+    // If the forms held up other pages, one would be shown.
+    expect(shown).toBeGreaterThan(3);
     expect((await send(path, form)).status).toBe(303);
   }, 20_000);
 

@@ -173,7 +173,8 @@ test.each(['1', '2'])(
 );
 
 test('a request that waits too long is refused with a warning that it may still be processed, which it is', async () => {
-  const { server, deps } = await serverWithThreads({ answerMs: 500 });
+  // Less than the two seconds for which a page waits for a lock, and enough to start the thread on a busy machine.
+  const { server, deps } = await serverWithThreads({ answerMs: 1_500 });
   // The thread runs once a response arrives in time.
   while ((await fetchPage(server, '/developers')).status !== 200) await Bun.sleep(10);
   const beside = openSessionsFile(deps.config.databasePath);

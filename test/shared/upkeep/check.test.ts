@@ -59,7 +59,7 @@ describe('each fault is reported without private data', () => {
       /a row of links refers to a missing row of profiles/,
     ],
     ['a missing trigger', [NO_TRIGGER], /^the trigger api_keys_three_places is missing$/],
-    ['an unknown table', ['CREATE TABLE notes (x)'], /^the table notes is not ours$/],
+    ['an unknown table', ['CREATE TABLE notes (x)'], /^the table notes does not belong to Profile Lookup$/],
     [
       'a changed index',
       ['DROP INDEX api_keys_profile', 'CREATE INDEX api_keys_profile ON api_keys (name)'],
@@ -136,7 +136,10 @@ test('Litestream’s tables are not faults, but others with similar names are', 
   expect(faults()).toEqual([]);
   sqlite.run('CREATE TABLE _litestream_notes (id INTEGER)');
   sqlite.run('CREATE TRIGGER _litestream_seq2 AFTER INSERT ON _litestream_seq BEGIN SELECT 1; END');
-  expect(faults()).toEqual(['the table _litestream_notes is not ours', 'the trigger _litestream_seq2 is not ours']);
+  expect(faults()).toEqual([
+    'the table _litestream_notes does not belong to Profile Lookup',
+    'the trigger _litestream_seq2 does not belong to Profile Lookup',
+  ]);
 });
 
 test('overwritten pages are reported as faults, without an exception', async () => {
