@@ -74,11 +74,11 @@ test('the documents list all variables with their defaults and meanings', () => 
 });
 
 test('the documents list all commands', async () => {
-  const leaves = (command: Command, path: string): string[] =>
-    command.commands.length === 0
-      ? [path]
-      : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`));
-  expect(table('Command').map(([name]) => plain(name))).toEqual(leaves(await createProgram(), 'profilectl'));
+  const leaves = (command: Command): string[] =>
+    command.commands.flatMap((child) =>
+      child.commands.length === 0 ? [child.name()] : leaves(child).map((words) => `${child.name()} ${words}`),
+    );
+  expect(table('Command').map(([name]) => plain(name))).toEqual(leaves(await createProgram()));
 });
 
 test('the documents that list admins’ decisions list all of them', () => {

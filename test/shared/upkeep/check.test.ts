@@ -70,7 +70,11 @@ describe('each fault is reported without private data', () => {
       ["UPDATE profiles SET username = 'eve' WHERE id = 2"],
       /^profile 2: its first/,
     ],
-    ['a profile without a name', ['DELETE FROM profile_names WHERE profile_id = 2'], /^profile 2: its first name/],
+    [
+      'a profile without a name',
+      ['DELETE FROM profile_names WHERE profile_id = 2'],
+      /^profile 2: the first of its names/,
+    ],
     [
       'positions of names with a gap',
       ['UPDATE profile_names SET position = 5 WHERE position = 1'],
