@@ -68,7 +68,7 @@ describe('each fault is reported without private data', () => {
     [
       'a username that is not the first name',
       ["UPDATE profiles SET username = 'eve' WHERE id = 2"],
-      /^profile 2: its first/,
+      /^profile 2: the first of its names is not its username$/,
     ],
     [
       'a profile without a name',
