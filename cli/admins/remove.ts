@@ -21,7 +21,7 @@ export function addTo(parent: Command): void {
         const { endedPasskeys } = await retryIfChanged(!yes, async () => {
           const by = withShownVersion(actor, shownAdmin(access.db, name));
           const held = counted(listPasskeys(access.db, name).length, 'passkey');
-          await confirmOrYes(yes, `Remove the admin ${name} with ${held} and all sessions?`);
+          await confirmOrYes(yes, `Remove admin ${name} with ${held} and all sessions?`);
           return removeAdmin(access, name, by);
         });
         if (json) printJson({ name, removed: true, endedPasskeys });

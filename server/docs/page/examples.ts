@@ -9,7 +9,8 @@ import { codeBlock, curlLine, shellBlock } from './code.ts';
 /** A first request, and the document's ready-made clients. */
 export function firstRequest(document: OpenApi): Html {
   const clients = document['x-clients'] ?? [];
-  return html`<p>For a first request, read the secret into a variable without showing it, and look up its key:</p>
+  return html`<h3>Your first request</h3>
+<p>Read the secret into a variable without showing it, and look up its key:</p>
 ${shellBlock('read -rs SECRET && export SECRET')}${shellBlock(curlLine(`${serverUrl(document)}/api/key`, 'SECRET'))}
 <p>Programs started from this shell inherit the variable. These clients are single files to copy; they wait for <code>Retry-After</code>, and use conditional requests.</p>
 ${clients.map(({ name, description, source }) => codeBlock(html`${source.trimEnd()}`, `${name}, ${description}`))}`;

@@ -59,7 +59,7 @@ function isSame(one: Html | string, other: Html | string): boolean {
 
 function exceptions(others: number): Html {
   if (others === 0) return html``;
-  return html` <em class="missing">except for ${others}, marked below</em>`;
+  return html` <em class="missing">(except for ${others}, marked below)</em>`;
 }
 
 /** One of several keys, with its own facts; those that differ from the common ones are marked. */

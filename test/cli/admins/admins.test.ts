@@ -98,14 +98,14 @@ describe('if an admin changes before a question is answered', () => {
     const { access, variables, run } = world();
     const authenticator = await enrol(access, 'Grace');
     const terminal = openTerminal(['admins', 'remove', 'Grace'], variables);
-    await terminal.see('Remove the admin Grace with 1 passkey and all sessions?');
+    await terminal.see('Remove admin Grace with 1 passkey and all sessions?');
     const { stdout } = await run('admins', 'invite', 'Grace', '--keep-passkeys');
     await registerAt(access, stdout.trim(), 'Phone');
     terminal.type(`y${KEY.enter}`);
     await terminal.see(
       'Admin Grace has changed since it was shown: an invitation or a passkey was added, confirmed or ended.',
     );
-    await terminal.see('Remove the admin Grace with 2 passkeys and all sessions?');
+    await terminal.see('Remove admin Grace with 2 passkeys and all sessions?');
     expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
     terminal.type(`y${KEY.enter}`);
     expect(await terminal.exited).toBe(0);
@@ -114,7 +114,7 @@ describe('if an admin changes before a question is answered', () => {
 
   test('admins remove and invite ask again if another admin now has the name', async () => {
     for (const [verb, question] of [
-      ['remove', 'Remove the admin Grace with 1 passkey'],
+      ['remove', 'Remove admin Grace with 1 passkey'],
       ['invite', 'Revoke 1 passkey and end all sessions of Grace?'],
     ] as const) {
       const { access, variables, run } = world();

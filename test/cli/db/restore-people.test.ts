@@ -79,8 +79,8 @@ test('a restore leaves out admins and passkeys that were removed since the backu
   expect(await stateOf(db)).toEqual(['Grace: Laptop']);
   expect(await logOf(db)).toEqual([
     'Restored the database from a backup',
-    'Left a passkey of the admin Grace out of a restore Telephone',
-    'Left the admin Mallory out of a restore',
+    'Left a passkey of admin Grace out of a restore Telephone',
+    'Left admin Mallory out of a restore',
   ]);
   await withAccess(db, async (access) => {
     expect(readSignIn(access, 'browser', token)).toBeNull();
@@ -93,7 +93,7 @@ test('a restore leaves out admins and passkeys that were removed since the backu
   const people = { admins: ['Mallory'], passkeys: [{ admin: 'Grace', name: 'Telephone' }], tokens: [] };
   expect(peopleIn(again)).toEqual({ ...people, isRestored: true });
   expect(await stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
-  expect((await logOf(db))[2]).toBe('Restored the admin Mallory from a backup');
+  expect((await logOf(db))[2]).toBe('Restored admin Mallory from a backup');
   await withAccess(db, async (access) => {
     expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await signIn(access, mallory)).signed.name).toBe('Mallory');

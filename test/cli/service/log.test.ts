@@ -62,7 +62,7 @@ test('lists keys, admins, tokens, bans, erasures and restores, newest first, wit
     'Lifted the ban of the profile with UID 7',
     'Banned the profile with UID 7',
     `Added the token ${token} of the backend backend, which may use profiles`,
-    'Added the admin Grace',
+    'Added admin Grace',
     `Revoked key ${identifier}`,
     `Changed key ${identifier}: 60/1m, 5000/1d → 1/1m`,
     `Approved key ${identifier}`,
@@ -91,11 +91,7 @@ test('filters by person, kind and time, lists page by page, and refuses invalid 
   await run('profiles', 'ban', 'ada');
   const texts = async (...words: string[]) =>
     (await run('log', ...words)).lines.slice(1).map((line) => line.split('  ').at(-1));
-  expect(await texts('--kind', 'admins')).toEqual([
-    'Added the admin Ada',
-    'Added the admin Hopper',
-    'Added the admin Grace',
-  ]);
+  expect(await texts('--kind', 'admins')).toEqual(['Added admin Ada', 'Added admin Hopper', 'Added admin Grace']);
   expect(await texts('--kind', 'bans', 'admin-added', '--since', '1h', '--by', 'operator')).toHaveLength(4);
   expect(await run('log', '--by', 'owner')).toMatchObject({ code: 0, stdout: 'No entries.\n' });
   expect(await run('log', '--since', '2999-01-01')).toMatchObject({ stdout: 'No entries.\n' });
@@ -103,7 +99,7 @@ test('filters by person, kind and time, lists page by page, and refuses invalid 
   const [, after = ''] =
     /^\nNext page: profilectl log --kind admins --limit 1 --after (\S+)\n$/.exec(first.stderr) ?? [];
   expect(first.lines).toHaveLength(2);
-  expect(await texts('--limit', '1', '--kind', 'admins', '--after', after)).toEqual(['Added the admin Hopper']);
+  expect(await texts('--limit', '1', '--kind', 'admins', '--after', after)).toEqual(['Added admin Hopper']);
   const { next } = JSON.parse((await run('log', '--limit', '1', '--kind', 'admins', '--json')).stdout);
   expect(next).toBe(after);
   for (const [words, sentence] of [

@@ -293,9 +293,9 @@ describe('people and decisions', () => {
     const order = [
       `2026-01-01 00:01 admin Grace Rejected the request for key Bot (${other})`,
       `admin (on the box) Approved key Bot (${identifier})`,
-      'root (on the box) Confirmed a passkey of the admin Grace Laptop',
-      'admin Grace Registered a passkey of the admin Grace Laptop',
-      'root (on the box) Added the admin Grace',
+      'root (on the box) Confirmed a passkey of admin Grace Laptop',
+      'admin Grace Registered a passkey of admin Grace Laptop',
+      'root (on the box) Added admin Grace',
     ].map((part) => [part, text.indexOf(part)] as const);
     expect(order.filter(([, at]) => at === -1)).toEqual([]);
     // Entries with the same time are ordered by their tables.
@@ -312,7 +312,7 @@ describe('people and decisions', () => {
     const first = await pageOf('');
     const before = /\?before=([\w-]+)"/.exec(first)?.[1] as string;
     const second = await pageOf(`?before=${before}`);
-    const namesIn = (body: string) => [...body.matchAll(/Added the admin (Admin \d+)/g)].map(([, name]) => name);
+    const namesIn = (body: string) => [...body.matchAll(/Added admin (Admin \d+)/g)].map(([, name]) => name);
     expect([...namesIn(first), ...namesIn(second)]).toEqual(Array.from({ length: 60 }, (_, at) => `Admin ${59 - at}`));
     expect(namesIn(first).length).toBe(50);
     expect(second).toContain('Rejected');

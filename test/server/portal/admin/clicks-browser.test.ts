@@ -381,7 +381,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await plain.getByLabel('Who').fill('root');
     await plain.getByLabel('What').selectOption('admins');
     await button(plain, 'Show').click();
-    await plain.getByText('Added the admin Joan').first().waitFor();
+    await plain.getByText('Added admin Joan').first().waitFor();
     expect(new URL(plain.url()).searchParams.get('kind')).toBe('admins');
     await plain.goto(`${ORIGIN}/developers/sessions`);
     await button(plain, /^End/).click();

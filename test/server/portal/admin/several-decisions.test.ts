@@ -147,7 +147,7 @@ test('facts that most requests share are shown once, and no fact of a request is
   expect(common.map(([label]) => label)).toEqual([
     ...['Description', 'Project URL', 'Expected usage', 'Permissions', 'Rate limits', 'Expires'],
   ]);
-  expect(page.body.match(/ <em class="missing">except for 1, marked below/g)?.length).toBe(5);
+  expect(page.body.match(/ <em class="missing">\(except for 1, marked below/g)?.length).toBe(5);
   for (const [at, key] of keys.entries()) {
     const block = blocks[at] ?? '';
     const own = factsIn(block);
