@@ -49,7 +49,7 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(context);
   const attempt = attemptStatus(key, history, { path: linkTo(identifier), nowMs: access.clock.nowMs() });
-  const decided = await decidedNote(context);
+  const decided = await decidedNote(context, html` The next request is below.`);
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier }) : null;
   const others = await otherKeys(context, key);

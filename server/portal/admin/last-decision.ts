@@ -16,9 +16,9 @@ export type Fate = { kind: 'mailing' | 'done' | 'refused'; words: Html };
 
 /**
  * The outcome of the previous decision, on the request that the parameter `decided` names, so that an admin can continue with
- * the next request while an e-mail is being sent. Empty without that parameter.
+ * the next request while an e-mail is being sent; `more` follows it. Empty without that parameter.
  */
-export async function decidedNote(context: PageContext): Promise<ShownAttempt> {
+export async function decidedNote(context: PageContext, more = html``): Promise<ShownAttempt> {
   const identifier = context.query.get('decided') ?? '';
   const shown = identifier === '' ? null : await showIfThere(context, identifier);
   const decided = shown === null ? null : lastDecision(shown.key, shown.history);
@@ -29,7 +29,7 @@ export async function decidedNote(context: PageContext): Promise<ShownAttempt> {
   const verb = operation.event?.replace(/^./, (first) => first.toUpperCase());
   const look = fate.kind === 'refused' ? 'summary' : 'flash';
   return {
-    body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}"><p class="${look}">${verb ?? ''}: <a href="${path}">${nameOf(shown.key)}</a>${ofProfile(shown.key)}. ${fate.words}</p></div>`,
+    body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}"><p class="${look}">${verb ?? ''}: <a href="${path}">${nameOf(shown.key)}</a>${ofProfile(shown.key)}. ${fate.words}${more}</p></div>`,
     scripts: isOpen ? LOOK_SCRIPTS : [],
   };
 }

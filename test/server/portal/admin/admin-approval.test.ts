@@ -79,7 +79,7 @@ describe('the page of a key shows the outcome of its approval', () => {
     expect(done.body).toContain('data-result="accepted"');
     expect(textOf(done)).toContain('the e-mail with the secret was accepted: the key works.');
     expect(showKey(world.access, identifier).state).toBe('Active');
-    expect(textOf(await nextPage())).toContain('Approved: Bot (ada). The key is Active.');
+    expect(textOf(await nextPage())).toContain('Approved: Bot (ada). The key is Active. The next request is below.');
     expect(smtp.received.length).toBe(1);
     expect(world.events).toEqual([]);
   });
