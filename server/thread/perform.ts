@@ -6,6 +6,8 @@ import type { Operation } from '../../shared/operations/entry.ts';
 import { perform } from '../../shared/operations.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 
+const RETRY_MS = 10;
+
 /**
  * Performs an operation for the signed-in person; see {@link perform}. The server sends the stored mails within seconds, so
  * that no response waits for a mail server; the caller has to `finish` an unfinished outcome. An operation that writes waits
@@ -25,6 +27,8 @@ export async function performWhenUnlocked<Input extends object, Output>(
     } catch (error) {
       const isBusy = error instanceof AppError && error.code === 'busy';
       if (!isBusy || systemClock.monotonicMs() >= waitUntilMs) throw error;
+      // Other requests come first, even if the lock is free again at once.
+      await Bun.sleep(RETRY_MS);
     }
   }
 }
