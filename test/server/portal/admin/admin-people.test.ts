@@ -93,6 +93,8 @@ describe('signing in by passkey', () => {
     const { cookie, authenticator } = await signInAdmin(world, 'Grace');
     const sent = await visit(world, '/developers/admin/log', {});
     expect(valuesOf(sent, 'location')).toEqual([`${SIGN_IN}?next=%2Fdevelopers%2Fadmin%2Flog`]);
+    const { body } = await visit(world, valuesOf(sent, 'location')[0] as string);
+    expect(body).toContain('Sign in to see the page you asked for.');
     const page = await visit(world, SIGN_IN, { form: { next: '/developers/admin/log' }, cookie });
     const form = withPasskey(page, authenticator);
     const answer = await visit(world, SIGN_IN, { form, cookie });

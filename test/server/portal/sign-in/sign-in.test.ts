@@ -49,6 +49,12 @@ test('an owner signs in with the e-mailed code, returns to the requested page, a
   expect(valuesOf(refused, 'location')).toEqual(['/developers/sign-in?next=%2Fdevelopers%2Fsessions']);
   const form = await visit(at, '/developers/sign-in?next=%2Fdevelopers%2Fsessions');
   expect(form.body).toContain('<input type="hidden" name="next" value="/developers/sessions">');
+  // Whoever did not ask for another page is not told about it.
+  const WHY = 'Sign in to see the page you asked for.';
+  expect([form.body, (await visit(at, '/developers/sign-in')).body].map((body) => body.includes(WHY))).toEqual([
+    true,
+    false,
+  ]);
   const asked = await visit(at, '/developers/sign-in', { form: { ...TYPED, next: '/developers/sessions' } });
   expect([asked.status, valuesOf(asked, 'location')]).toEqual([
     303,
