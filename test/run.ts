@@ -6,10 +6,11 @@ import { searchForSecrets } from './support/secret-search.ts';
 import { type Counts, readReport, reportLines, totalsOf } from './support/source/test-report.ts';
 
 // `bun run test`: installs the packages, generates the types of an API client, type-checks, lints, checks the format, builds
-// the binary, downloads Bun for other machines, and runs every test. `bun run test:fast` (--fast) leaves out slow tests; `bun run test:long` (--long) repeats tests that depend on
-// chance four times as often (support/rounds.ts); `bun run test --timings` stores how long each file takes. The last
-// line is "N passed, N failed" (and ", N skipped"), in which each check counts as one. Files and output of the tests
-// are kept until the end, and then searched for secrets, codes and tokens (support/secret-search.ts).
+// the binary, downloads Bun for other machines, and runs every test. `bun run test:fast` (--fast) leaves out slow tests; `bun
+// run test:long` (--long) repeats tests that depend on chance four times as often (support/rounds.ts); `bun run test
+// --timings` stores how long each file takes. The last line is "N passed, N failed" (and ", N skipped"), in which each check
+// counts as one. Files and output of the tests are kept until the end, and then searched for secrets, codes and tokens
+// (support/secret-search.ts).
 
 const PROJECT = join(import.meta.dir, '..');
 

@@ -15,8 +15,7 @@ export function addTo(parent: Command): void {
       'after',
       `
 The backup is one SQLite file with mode 0600. It contains e-mail addresses, auth IDs and hashes of secrets, but no secrets:
-protect it like the database. It does not contain the requests counted
-against rate limits, the configuration or e-mails.
+protect it like the database. It does not contain the requests counted against rate limits, the configuration or e-mails.
 
 Examples:
   profilectl db backup /backups/profiles-$(date +%F).db

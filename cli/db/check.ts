@@ -34,8 +34,9 @@ Reads everything and changes nothing; the server may be running. Prints each pro
 If the file itself is damaged, restore a backup.
 
 With --restore, the database is neither read nor changed. A successful test is recorded in <database>.last-restore-test, for
-"status" and /metrics. The temporary folder is in TMPDIR, needs free space of twice the size of the backup, and is removed afterwards. If
-the command is killed, "status" names the folder, and the next check with --restore, backup or restore removes it.
+"status" and /metrics. The temporary folder is in TMPDIR, needs free space of twice the size of the backup, and is removed
+afterwards. If the command is killed, "status" names the folder, and the next check with --restore, backup or restore
+removes it.
 
 Examples:
   profilectl db check

@@ -25,9 +25,10 @@ Erased profiles disappear at once, but copies of their text may remain in unused
 the file when needed, at most once every 23 hours; this command does so now. "status" says whether copies may remain, and
 since when. Data of erased profiles in the sessions file is removed too.
 
-The server may be running, and keeps answering; other commands that write wait up to ten seconds, and imports wait until this
-one has finished. Its disk needs free space of twice the size of the database. The command is refused while an import or an
-approval is running (exit code 75: try again later). With --wait it gets its turn even if imports follow one another without a pause.
+The server may be running, and keeps answering; other commands that write wait up to ten seconds, and imports wait until
+this one has finished. Its disk needs free space of twice the size of the database. The command is refused while an import
+or an approval is running (exit code 75: try again later). With --wait it gets its turn even if imports follow one another
+without a pause.
 
 Examples:
   profilectl db vacuum

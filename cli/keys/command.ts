@@ -26,9 +26,9 @@ terminal, or with --yes, it does not ask.`;
 
 const REMOTE_HELP = `On a remote server (--host, or a login) admins decide on the key's page, with a passkey: the command prints the URL of
 that page, opens it in the browser with the form filled in from the flags, and waits up to ten minutes. Type reasons
-on the page, without --reason. The exit code is 0 if the key was changed as requested; 1 if something else was decided, or the mail was
-refused permanently; 75 if nothing was decided, or the mail may be accepted later. Without a terminal the command prints the
-URL and exits with 75 at once, unless --wait is given.`;
+on the page, without --reason. The exit code is 0 if the key was changed as requested; 1 if something else was decided, or
+the mail was refused permanently; 75 if nothing was decided, or the mail may be accepted later. Without a terminal the command
+prints the URL and exits with 75 at once, unless --wait is given.`;
 
 /** Adds the command of an operation to the group `keys`, and returns it. */
 export function addCommand(parent: Command, operation: AnyOperation, act: Action): Command {

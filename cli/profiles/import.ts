@@ -51,8 +51,8 @@ export function addTo(parent: Command): void {
       'after',
       `
 A line replaces the profile with its id, except that aliases, banned and createdAt are kept if the line lacks them. A line
-that breaks a rule is refused: it is skipped and reported with its number, id and reason; the exit code is then 3, or 1 if nothing was imported. Only the
-first ${MAX_LINES_SHOWN} refused lines are printed; --json lists up to 10000, --rejects writes all.
+that breaks a rule is refused: it is skipped and reported with its number, id and reason; the exit code is then 3, or 1 if
+nothing was imported. Only the first ${MAX_LINES_SHOWN} refused lines are printed; --json lists up to 10000, --rejects writes all.
 A line with a name that another profile has is tried again at the end, so that two profiles can swap names. If the import
 stops early, for example because the disk is full, the error says how many lines were imported.
 If the --rejects file is not empty, the command asks on a terminal before overwriting it; without a terminal it overwrites the

@@ -44,8 +44,8 @@ export function noteErasedProfile(sqlite: Sqlite, id: number, { atMs, nowMs }: {
 const MAX_ROWS_PER_STEP = 2_000;
 
 /**
- * Deletes up to {@link MAX_ROWS_PER_STEP} ids of profiles that were erased more than 40 days ago; none until the clock is settled
- * (CONTRIBUTING.md). Returns whether more may be left. Throws `refused` for a file that can't be written.
+ * Deletes up to {@link MAX_ROWS_PER_STEP} ids of profiles that were erased more than 40 days ago; none until the clock is
+ * settled (CONTRIBUTING.md). Returns whether more may be left. Throws `refused` for a file that can't be written.
  */
 export function dropErasedProfiles({ $client: sqlite }: Opened, clock: Pick<Clock, 'settledMs'>): boolean {
   // Until the clock is settled, no row counts as that old.

@@ -20,7 +20,10 @@ import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 
 // Registers passkeys at the URLs of enrolments.ts.
 
-/** The data that a browser needs to create a passkey, as in WebAuthn; the challenge, the handle and the credential IDs are base64url. */
+/**
+ * The data that a browser needs to create a passkey, as in WebAuthn; the challenge, the handle and the credential IDs are
+ * base64url.
+ */
 export type RegistrationOptions = {
   challenge: string;
   /** The name is shown in the browser's dialog. */
@@ -50,11 +53,11 @@ export function beginRegistration(access: Access, secret: string): RegistrationO
 }
 
 /**
- * Registers a passkey at a URL, under a name chosen by the admin, and uses up the URL; `credential` is the JSON from
- * the browser. The passkey works only once it is confirmed on the server itself, and ADMIN_EMAIL is notified. Throws
- * `refused` as {@link beginRegistration} does; `forbidden` for an invalid URL; `forbidden` for an invalid registration, which uses up the challenge but not the URL;
- * `usage` for an invalid name; and `busy`, which uses up only the challenge, if a file is locked until `waitUntilMs`
- * (`lockDeadline`).
+ * Registers a passkey at a URL, under a name chosen by the admin, and uses up the URL; `credential` is the JSON from the
+ * browser. The passkey works only once it is confirmed on the server itself, and ADMIN_EMAIL is notified. Throws `refused` as
+ * {@link beginRegistration} does; `forbidden` for an invalid URL; `forbidden` for an invalid registration, which uses up the
+ * challenge but not the URL; `usage` for an invalid name; and `busy`, which uses up only the challenge, if a file is locked
+ * until `waitUntilMs` (`lockDeadline`).
  */
 export async function register(
   access: Access,

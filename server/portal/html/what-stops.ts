@@ -9,8 +9,8 @@ import type { PageContext } from '../requests/request-context.ts';
 import { userText } from './user-text.ts';
 
 /**
- * What an operation that ends or suspends an Active key breaks: its programs lose access, with the number of today's requests. Empty
- * for other operations, and for a key that does not work anyway.
+ * What an operation that ends or suspends an Active key breaks: its programs lose access, with the number of today's
+ * requests. Empty for other operations, and for a key that does not work anyway.
  */
 export async function whatStops(
   context: PageContext,

@@ -43,8 +43,9 @@ export async function pagesAgainst(bench: Bench, servers: Pair<Running>): Promis
 }
 
 /**
- * The 99th percentile of lookups sent on a fixed schedule: during five actions a second (requesting a code,
- * signing in with it, requesting a key), compared with the same server alone; and during a flood of connections for a page, compared with the other checkout.
+ * The 99th percentile of lookups sent on a fixed schedule: during five actions a second (requesting a code, signing in with
+ * it, requesting a key), compared with the same server alone; and during a flood of connections for a page, compared with the
+ * other checkout.
  */
 export async function p99Against(bench: Bench, servers: Pair<Running>, asked: Traffic): Promise<void> {
   const ids = hotIds(bench.profiles);

@@ -6,7 +6,8 @@ import { issue } from '../../support/keys.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
-// Text written by other people, and file names, are printed without the control and bidirectional characters that terminals obey.
+// Text written by other people, and file names, are printed without the control and bidirectional characters that
+// terminals obey.
 
 const HOSTILE = 'a\u009b31m\u007f\u202eb\u2066\u200f\u061c\u0085';
 const UNSAFE = /(?!\n)\p{Cc}|\p{Bidi_Control}/u;
