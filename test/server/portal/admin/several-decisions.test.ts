@@ -457,6 +457,31 @@ test('decisions wait for a process that gets the lock just before them, and none
   other.close();
 });
 
+test('an approval that begins while the page of outcomes is made is not shown as refused', async () => {
+  const { world, grace, keys } = await queueOf(2);
+  const real = await world.access.mailer();
+  const { promise, resolve } = Promise.withResolvers<typeof real>();
+  let asked = 0;
+  world.services.access.mailer = () => {
+    asked++;
+    return promise;
+  };
+  const page = await choose(world, grace, keys);
+  const answer = await send(world, grace, withPasskey(page, grace.authenticator));
+  // Both approvals wait for the mailer, and then begin.
+  while (asked < 2) await Bun.sleep(1);
+  const { inProgress } = world.services;
+  const has = inProgress.has.bind(inProgress);
+  // The page asks this just before it reads a key; the approvals begin in the microtasks after that.
+  inProgress.has = (id) => {
+    resolve(real);
+    return has(id);
+  };
+  expect((await outcomesOf(world, grace, answer)).body).not.toContain('>refused<');
+  await settleBackground(world.services.background);
+  expect(textOf(await outcomesOf(world, grace, answer))).toContain('2 requests approved 2 of 2 mailed');
+});
+
 describe('while the e-mails are on their way', () => {
   /** Approvals through a mail server that accepts the messages it holds when `release` is called. */
   async function slow(count: number) {
