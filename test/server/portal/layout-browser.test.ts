@@ -4,6 +4,7 @@ import { layPage } from '../../../server/portal/html/layout.ts';
 import { issue } from '../../support/keys.ts';
 import { type OpenPage, type Size, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
+import { hiddenInFocus } from '../../support/portal/looking.ts';
 import { ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../support/portal/pages.ts';
 
@@ -161,18 +162,6 @@ describe.skipIf(!hasChromium)('the bar on a phone', () => {
   }, 30_000);
 });
 
-/** In the page: whether any part of the focused element is visible, and which element it is. */
-const SEEN = `(() => {
-  const one = document.activeElement;
-  const { left, top, right, bottom } = one.getBoundingClientRect();
-  const points = [0.02, 0.5, 0.98].flatMap((x) => [0.05, 0.5, 0.95].map((y) => [left + (right - left) * x, top + (bottom - top) * y]));
-  const isSeen = points.some(([x, y]) => {
-    const at = document.elementFromPoint(x, y);
-    return at !== null && (one.contains(at) || at.contains(one));
-  });
-  return { isSeen, what: one.outerHTML.slice(0, 120), isBody: one === document.body };
-})()`;
-
 describe.skipIf(!hasChromium)('sticky elements never hide the focused element', () => {
   for (const size of [
     { ...WIDE, height: 800 },
@@ -185,20 +174,7 @@ describe.skipIf(!hasChromium)('sticky elements never hide the focused element', 
       await page.emulateMedia({ reducedMotion: 'reduce' });
       for (const path of [KEY, '/developers/keys/new', '/developers/sessions', '/docs']) {
         await page.goto(server.url + path);
-        const hidden: string[] = [];
-        for (const key of ['Tab', 'Shift+Tab']) {
-          for (let presses = 0; presses < 60; presses++) {
-            await page.keyboard.press(key);
-            const { isSeen, what, isBody } = (await page.evaluate(SEEN)) as {
-              isSeen: boolean;
-              what: string;
-              isBody: boolean;
-            };
-            if (isBody) break;
-            if (!isSeen) hidden.push(`${key}: ${what}`);
-          }
-        }
-        expect([path, hidden]).toEqual([path, []]);
+        expect([path, await hiddenInFocus(page)]).toEqual([path, []]);
       }
     }, 60_000);
   }

@@ -11,7 +11,7 @@ import { freePort } from '../../../support/network/proxy.ts';
 import { adminWorld } from '../../../support/portal/admin-pages.ts';
 import { addAuthenticator, type OpenPage, startBrowser, toolsOf } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
-import { expectUsable } from '../../../support/portal/looking.ts';
+import { expectUsable, hiddenInFocus } from '../../../support/portal/looking.ts';
 import { personAt } from '../../../support/portal/pace.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
 
@@ -303,12 +303,6 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await count();
     await page.locator('input[name="chosen"]').first().click();
     const key = await page.locator('input[name="chosen"]').first().getAttribute('value');
-    // The element at the centre of the focused one: a sticky bar there would hide it.
-    const isHidden = `(() => {
-      const { left, right, top, bottom } = document.activeElement.getBoundingClientRect();
-      const bar = document.elementFromPoint((left + right) / 2, (top + bottom) / 2)?.closest('.top, .bar');
-      return bar && document.activeElement !== document.body && !bar.contains(document.activeElement) ? document.activeElement.outerHTML : null;
-    })()`;
     const hidden: unknown[] = [];
     const sticking: string[] = [];
     const openQueue = async () => {
@@ -337,13 +331,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
         const isSticky =
           '["sticky", "fixed"].includes(getComputedStyle(document.querySelector(".bar") ?? document.body).position)';
         if (await page.evaluate<boolean>(isSticky)) sticking.push(`${path} at ${width}`);
-        for (const back of ['', 'Shift+']) {
-          for (let presses = 0; presses < 45; presses++) {
-            await page.keyboard.press(`${back}Tab`);
-            const found = await page.evaluate(isHidden);
-            if (found !== null) hidden.push([width, path, found]);
-          }
-        }
+        for (const one of await hiddenInFocus(page)) hidden.push([width, path, one]);
       }
     }
     expect(hidden).toEqual([]);
