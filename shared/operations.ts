@@ -9,7 +9,7 @@ import { change, resume, revoke, suspend } from './operations/issued.ts';
 import { list, queue, queuePlace, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
 import { approve, reject } from './operations/requests.ts';
-import { refuseKind, type Who } from './operations/who.ts';
+import { isDecision, refuseKind, type Who } from './operations/who.ts';
 
 /** The table of all operations on keys: who may perform each, its input, its texts and its effect. */
 export const OPERATIONS = {
@@ -21,7 +21,7 @@ export const OPERATIONS = {
 export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values<AnyOperation>(OPERATIONS);
 
 /** The decisions of admins, each made on the key's page with an assertion. */
-export const DECISIONS: readonly AnyOperation[] = ALL_OPERATIONS.filter(({ doors }) => doors.page === 'decision');
+export const DECISIONS: readonly AnyOperation[] = ALL_OPERATIONS.filter(isDecision);
 
 /** The decisions on requests, which the queue offers too. */
 export const REQUEST_DECISIONS: readonly AnyOperation[] = DECISIONS.filter(({ from }) => from?.includes('pending'));

@@ -12,7 +12,7 @@ import { factsOf, formNameOf } from '../shared/keys/fields/input-facts.ts';
 import { typedText } from '../shared/keys/fields/input-text.ts';
 import { keyHistory, listKeys, showKey } from '../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs, type JsonDoor, queryInputs } from '../shared/operations/entry.ts';
-import type { Reach } from '../shared/operations/who.ts';
+import { isDecision, type Reach } from '../shared/operations/who.ts';
 import { ALL_OPERATIONS, REQUEST_DECISIONS } from '../shared/operations.ts';
 import type { Signed } from '../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../shared/sign-ins/binding.ts';
@@ -263,7 +263,7 @@ function testAt(hasDoor: boolean, name: string, act: () => Promise<void>): void 
 
 describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
   const { who, doors } = operation;
-  const { json, page: kindOfPage, ownerPage, command } = doors;
+  const { json, ownerPage, command } = doors;
 
   testAt(command !== null, 'on the server itself, by the operator', async () => {
     const people = await peopleFor(operation);
@@ -289,7 +289,7 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as c
       }
     });
 
-    testAt(role !== 'platform' && kindOfPage === 'decision', `on the page of the key, by ${role}`, async () => {
+    testAt(role !== 'platform' && isDecision(operation), `on the page of the key, by ${role}`, async () => {
       const people = await peopleFor(operation);
       const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
       const end = (whose: Whose) => (role === 'admin' ? wanted(who.admin, whose, true) : REFUSED_ON_PAGE[role]);
@@ -387,7 +387,7 @@ test.each(WITH_VALUES)(
     const groups: Record<string, (people: Awaited<ReturnType<typeof peopleFor>>) => Promise<End>>[] = [
       {
         box: ({ about: { own } }) => byCommand(operation, own),
-        ...(doors.page === 'decision' && { page: ({ about: { own } }) => byDecision(operation, grace.cookie, own) }),
+        ...(isDecision(operation) && { page: ({ about: { own } }) => byDecision(operation, grace.cookie, own) }),
         ...(isAskedInQueue && {
           queue: async ({ about: { own } }) =>
             byQueue(operation, grace.cookie, own, (await keyFor(operation)).identifier),

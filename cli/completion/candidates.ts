@@ -121,12 +121,12 @@ function plain(values: readonly string[]): Candidate[] {
 }
 
 /** The states of keys that a command of the group `keys` accepts; empty if all. */
-function statesFor(verb: string): readonly KeyState[] {
-  return operationOf(verb)?.from ?? [];
+function statesFor(command: string): readonly KeyState[] {
+  return operationOf(command)?.from ?? [];
 }
 
-function operationOf(verb: string): AnyOperation | undefined {
-  return ALL_OPERATIONS.find(({ doors }) => doors.command?.verb === verb);
+function operationOf(command: string): AnyOperation | undefined {
+  return ALL_OPERATIONS.find(({ name }) => name === command);
 }
 
 async function identifiers(line: CommandLine, states: readonly KeyState[]): Promise<Candidate[]> {

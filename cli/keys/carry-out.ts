@@ -4,7 +4,7 @@ import { isLongText } from '../../shared/keys/fields/input-facts.ts';
 import { ALREADY_SO } from '../../shared/keys/life/differing.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
-import { refuseKind } from '../../shared/operations/who.ts';
+import { isDecision, refuseKind } from '../../shared/operations/who.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { joinWords } from '../../shared/text.ts';
 import { columnsOf, notice } from '../terminal/output.ts';
@@ -27,9 +27,9 @@ type Values = Record<string, unknown>;
  */
 export async function carryOut(context: KeysContext, operation: AnyOperation, args: KeyArguments): Promise<void> {
   const { identifier, given } = args;
-  const isDecision = operation.doors.page === 'decision';
-  const kind = await kindOf(context, isDecision);
-  if (isDecision) refuseKind(operation, kind);
+  const isDecided = isDecision(operation);
+  const kind = await kindOf(context, isDecided);
+  if (isDecided) refuseKind(operation, kind);
   if (context.server !== null && kind === 'admin') {
     return decideOnPage(context, { operation, identifier, given }, args.isWaiting);
   }
@@ -59,9 +59,9 @@ export function mailedText(address: string): string {
 }
 
 /** The kind of person whose rules apply. Only decisions need the exact kind; a server checks everything else. */
-async function kindOf(context: KeysContext, isDecision: boolean): Promise<Person['kind']> {
+async function kindOf(context: KeysContext, isDecided: boolean): Promise<Person['kind']> {
   if (context.server === null) return 'operator';
-  return isDecision && (await context.ownProfile()) === null ? 'admin' : 'owner';
+  return isDecided && (await context.ownProfile()) === null ? 'admin' : 'owner';
 }
 
 function nothingToChange(operation: AnyOperation): AppError {

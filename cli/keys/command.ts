@@ -5,6 +5,7 @@ import { factsOf } from '../../shared/keys/fields/input-facts.ts';
 import { readTyped } from '../../shared/keys/fields/input-text.ts';
 import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
+import { isDecision } from '../../shared/operations/who.ts';
 import { joinWords } from '../../shared/text.ts';
 import type { KeysContext } from './context.ts';
 import { withKeys } from './with-keys.ts';
@@ -30,49 +31,46 @@ on the page, without --reason. The exit code is 0 if the key was changed as requ
 the mail was refused permanently; 75 if nothing was decided, or the mail may be accepted later. Without a terminal the command
 prints the URL and exits with 75 at once, unless --wait is given.`;
 
-/** Adds the command of an operation to the group `keys`, and returns it. */
-export function addCommand(parent: Command, operation: AnyOperation, act: Action): Command {
-  const { verb } = commandSpecOf(operation);
-  const command = parent.command(verb).description(operation.summary);
-  if ('identifier' in operation.input.shape) command.argument('<identifier>', IDENTIFIER_HELP);
-  return withFlags(command, operation, act);
-}
-
-/** Like {@link addCommand}, with an optional identifier. `withoutKey` is the help for the command without it. */
-export function addCommandWithOptionalKey(
+/**
+ * Adds the command of an operation to the group `keys`, and returns it. With `withoutKey`, its identifier is optional; that has
+ * the help for the command without one, and its action.
+ */
+export function addCommand(
   parent: Command,
   operation: AnyOperation,
-  withoutKey: string,
-  act: (context: KeysContext, args: Omit<KeyArguments, 'identifier'> & { identifier?: string }) => Promise<void>,
+  act: Action,
+  withoutKey?: { help: string; walk: (context: KeysContext, given: KeyArguments['given']) => Promise<void> },
 ): Command {
-  const { verb } = commandSpecOf(operation);
-  const command = parent.command(verb).description(operation.summary);
-  command.argument('[identifier]', `${IDENTIFIER_HELP}; ${withoutKey}`);
-  return withFlags(command, operation, act);
-}
-
-function commandSpecOf({ name, doors }: AnyOperation) {
-  if (doors.command === null) throw new Error(`The operation ${name} has no command.`);
-  return doors.command;
-}
-
-function withFlags(command: Command, operation: AnyOperation, act: Action): Command {
-  const { verb, examples, help: about } = commandSpecOf(operation);
-  const isDecision = operation.doors.page === 'decision';
+  const { name, summary, input } = operation;
+  const command = parent.command(name).description(summary);
+  if (withoutKey) command.argument('[identifier]', `${IDENTIFIER_HELP}; ${withoutKey.help}`);
+  else if ('identifier' in input.shape) command.argument('<identifier>', IDENTIFIER_HELP);
   for (const [, schema] of flaggedInputs(operation, 'operator')) command.option(...flagSpecOf(schema));
-  if (isDecision) command.option(...WAIT_FLAG);
-  const isConfirmed = operation.event !== null && 'identifier' in operation.input.shape;
-  const paragraphs = [...(isConfirmed ? [CONFIRMED_HELP] : []), about, ...(isDecision ? [REMOTE_HELP] : [])];
-  const lines = examples.map((example) => `  profilectl keys ${verb} ${example}`.trimEnd());
-  const help = paragraphs.filter((text) => text !== undefined).map((text) => `\n${text}`);
-  command.addHelpText('after', [...help, `\nExample${lines.length === 1 ? '' : 's'}:`, ...lines].join('\n'));
-  return command.action(() =>
+  if (isDecision(operation)) command.option(...WAIT_FLAG);
+  return command.addHelpText('after', helpOf(operation)).action(() =>
     withKeys(command, (context) => {
       const isWaiting = command.opts<{ wait?: true }>().wait === true;
       const given = readFlags(operation, command.opts(), context.clock.nowMs());
-      return act(context, { identifier: command.args[0] as string, given, isWaiting });
+      const [identifier] = command.args;
+      if (withoutKey && identifier === undefined) return withoutKey.walk(context, given);
+      return act(context, { identifier: identifier as string, given, isWaiting });
     }),
   );
+}
+
+function helpOf(operation: AnyOperation): string {
+  const { name, event, input, doors } = operation;
+  if (doors.command === null) throw new Error(`The operation ${name} has no command.`);
+  const { examples, help } = doors.command;
+  const isConfirmed = event !== null && 'identifier' in input.shape;
+  const paragraphs = [
+    ...(isConfirmed ? [CONFIRMED_HELP] : []),
+    ...(help === undefined ? [] : [help]),
+    ...(isDecision(operation) ? [REMOTE_HELP] : []),
+    `Example${examples.length === 1 ? '' : 's'}:`,
+  ];
+  const lines = examples.map((example) => `  profilectl keys ${name} ${example}`.trimEnd());
+  return [...paragraphs.map((text) => `\n${text}`), ...lines].join('\n');
 }
 
 function flagSpecOf(schema: z.ZodType): readonly [flag: `--${string}`, about: string] {

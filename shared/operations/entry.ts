@@ -38,12 +38,10 @@ export type OwnerPage = {
   consequence?: string;
 };
 
-/** The doors through which an operation can be performed, except pages that are written by hand. */
+/** The doors through which an operation can be performed, except the pages of decisions and those that are written by hand. */
 export type Doors = {
-  /** `profilectl keys <verb>`; `help` is shown below the flags. */
-  command: { verb: string; examples: readonly string[]; help?: string } | null;
-  /** Present if admins decide it on the page of the key. */
-  page?: 'decision';
+  /** `profilectl keys <name>`; `help` is shown below the flags. */
+  command: { examples: readonly string[]; help?: string } | null;
   /** Present if owners can perform it from the page of a key. */
   ownerPage?: OwnerPage;
   json: JsonDoor | null;

@@ -25,7 +25,6 @@ export const change = operation({
     'Change permissions, rate limits or expiry of an Active or suspended key; the owner is mailed the old and new values.',
   doors: {
     command: {
-      verb: 'change',
       help: `The secret stays the same, and so does everything without a flag. With at least one flag, the command asks for nothing else.
 Running servers apply the change within 10 ms. If a rate limit keeps its window, requests already counted still count, even if
 the quota changes; a limit with a new window starts unused.`,
@@ -37,7 +36,6 @@ the quota changes; a limit with a new window starts unused.`,
         'k7Qm2XaB --expires never',
       ],
     },
-    page: 'decision',
     json: decision('change', 'change what an Active or suspended key may do'),
   },
   texts: {
@@ -65,12 +63,10 @@ export const suspend = operation({
   summary: 'Suspend an Active key at once, until it is resumed; the owner is mailed the reason.',
   doors: {
     command: {
-      verb: 'suspend',
       help: `The key still counts towards the profile's limit of three, and keeps its secret, its expiry, and its rate limits with the
 requests already counted.`,
       examples: ['k7Qm2XaB --reason "It looks up every profile in turn; please tell us why."'],
     },
-    page: 'decision',
     json: decision('suspend', 'suspend a key'),
   },
   texts: {
@@ -89,8 +85,7 @@ export const resume = operation({
   input: z.object({ identifier }),
   summary: 'Resume a suspended key: the same secret works again; the owner is mailed.',
   doors: {
-    command: { verb: 'resume', examples: ['k7Qm2XaB'] },
-    page: 'decision',
+    command: { examples: ['k7Qm2XaB'] },
     json: decision('resume', 'resume a suspended key'),
   },
   texts: {
@@ -113,10 +108,8 @@ export const revoke = operation({
   summary: 'Revoke an Active or suspended key at once; the owner is mailed the reason.',
   doors: {
     command: {
-      verb: 'revoke',
       examples: ['k7Qm2XaB --reason "The secret was found in a public repository."'],
     },
-    page: 'decision',
     ownerPage: {
       path: 'revoke',
       consequence:

@@ -25,7 +25,6 @@ export const list = operation({
   summary: 'List keys: pending requests first, oldest first, with their age.',
   doors: {
     command: {
-      verb: 'list',
       examples: ['--state pending', '--unused 90d', '--name bot', '--profile Ada --json'],
       help: `On a terminal it shows 50 keys at a time, and prints the command for the next page. For --unused, a key that was never
 used counts as unused since its approval. The server records usage every ten seconds.`,
@@ -60,7 +59,7 @@ export const queuePlace = operation({
 export const show = operation({
   ...{ name: 'show', who: ALL_LOOK, input: ONE_KEY, summary: 'Show a key and its history.' },
   doors: {
-    command: { verb: 'show', examples: ['k7Qm2XaB'] },
+    command: { examples: ['k7Qm2XaB'] },
     json: {
       ...{ method: 'GET', path: '/:identifier', operationId: 'showKey', answers: 'key with history' },
       description: 'Owners see only their own keys, admins all. The history starts with the oldest entry.',
@@ -79,7 +78,6 @@ export const usage = operation({
   summary: 'Show how many requests a key made each day, by outcome.',
   doors: {
     command: {
-      verb: 'usage',
       examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'],
       help: `Days are in UTC. Every request with the key counts, even if it is refused. The server records usage every ten seconds, and
 keeps the records for ${USAGE_DAYS} days.`,

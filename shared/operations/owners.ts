@@ -24,7 +24,6 @@ export const request = operation({
   summary: 'Request an API key for a profile; an admin decides.',
   doors: {
     command: {
-      verb: 'request',
       help: `On a terminal the command prompts for missing values (for long texts in EDITOR, if that is set), and shows the whole
 request before it sends it. It prints the identifier and "pending". The values of a successor default to those of the key
 that it replaces; once it is approved, both keys work until the old one is revoked or expires. On a remote server, the profile
@@ -58,7 +57,7 @@ export const edit = operation({
   input: z.object({ identifier, name }),
   summary: 'Rename a key; "keys change" changes permissions, rate limits and expiry.',
   doors: {
-    command: { verb: 'edit', examples: ['k7Qm2XaB --name "Badge bot 2"'] },
+    command: { examples: ['k7Qm2XaB --name "Badge bot 2"'] },
     ownerPage: { path: 'rename' },
     json: {
       ...{ method: 'PATCH', path: '/:identifier', operationId: 'renameKey', body: ['name'], answers: 'key' },
@@ -82,7 +81,7 @@ export const withdraw = operation({
   input: z.object({ identifier }),
   summary: 'Withdraw a pending request.',
   doors: {
-    command: { verb: 'withdraw', examples: ['k7Qm2XaB'] },
+    command: { examples: ['k7Qm2XaB'] },
     ownerPage: { path: 'withdraw' },
     json: {
       ...{ method: 'POST', path: '/:identifier/withdraw', operationId: 'withdrawKey', answers: 'key' },

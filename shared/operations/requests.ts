@@ -26,7 +26,6 @@ export const approve = operation({
   summary: 'Approve a pending request: the secret is created and mailed to the owner, once.',
   doors: {
     command: {
-      verb: 'approve',
       help: `If no mail can be sent, the command says so before the first prompt. Without an identifier it shows the pending requests one
 after another, oldest first, to approve, reject or skip each.
 Without a terminal, or with --yes, the identifier is required, and omitted flags have defaults: the requested permissions;
@@ -38,7 +37,6 @@ DEFAULT_RATE_LIMITS, or for a successor the limits of the old key; no expiry; th
         'k7Qm2XaB --yes --retire-old 7d     # a successor: the old key expires in a week',
       ],
     },
-    page: 'decision',
     json: decision('approve', 'approve a request'),
   },
   texts: {
@@ -84,10 +82,8 @@ export const reject = operation({
   summary: 'Reject a pending request; the reason is mailed to the owner.',
   doors: {
     command: {
-      verb: 'reject',
       examples: ['k7Qm2XaB --reason "Please say which pages will show the data."'],
     },
-    page: 'decision',
     json: decision('reject', 'reject a request'),
   },
   texts: {

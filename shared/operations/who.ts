@@ -10,6 +10,11 @@ export type Reach = 'all' | 'all, asserted' | 'own' | 'own, unless banned' | 'no
 /** The keys on which each kind of person may perform an operation. */
 export type Who = Record<Person['kind'], Reach>;
 
+/** Whether admins decide it on the page of the key, with an assertion. */
+export function isDecision({ who }: { who: Who }): boolean {
+  return who.admin === 'all, asserted';
+}
+
 /** Throws `forbidden` if this kind of person can never perform it. */
 export function refuseKind({ who }: { who: Who }, kind: Person['kind']): void {
   if (who[kind] === 'none')

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Key, KeyList, KeyUsage, KeyWithHistory } from '../../../shared/api/key-bodies.ts';
 import { factsOf, valuesOf } from '../../../shared/keys/fields/input-facts.ts';
 import { type AnyOperation, type JsonDoor, queryInputs } from '../../../shared/operations/entry.ts';
+import { isDecision } from '../../../shared/operations/who.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 import { ownHeader } from '../../docs/openapi/headers.ts';
 import { KEYS_PATH } from '../operations/keys.ts';
@@ -58,7 +59,7 @@ export const KEY_DOCS: Record<string, ManageDoc> = Object.fromEntries(
 
 function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
   const { summary, who, event } = operation;
-  const isPageOnly = who.admin === 'all, asserted' && who.owner === 'none';
+  const isPageOnly = isDecision(operation) && who.owner === 'none';
   const query = queryInputs(operation.input, json).map(([parameter, , schema]) => [parameter, parameterOf(schema)]);
   const isConfirmed = event !== null && json.path !== '' && !isPageOnly;
   const parameters = {
@@ -78,7 +79,7 @@ function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
       ...(event !== null && !isPageOnly ? (['not_possible'] as const) : []),
       ...(isConfirmed ? (['changed_since'] as const) : []),
       ...(who.owner === 'own, unless banned' ? (['too_many_requests'] as const) : []),
-      ...(who.admin === 'all, asserted' ? (['decision_needed'] as const) : []),
+      ...(isDecision(operation) ? (['decision_needed'] as const) : []),
     ],
   };
 }

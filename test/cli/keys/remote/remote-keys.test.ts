@@ -45,7 +45,7 @@ function plain({ code, stdout, stderr }: Awaited<ReturnType<typeof profilectl>>,
 
 /** The remote command for a local one of an admin: reasons are typed on the page, and decisions are confirmed there. */
 function elsewhere(words: string[]): string[] {
-  if (!DECISIONS.some(({ doors }) => doors.command?.verb === words[1])) return words;
+  if (!DECISIONS.some(({ name }) => name === words[1])) return words;
   return [...words.filter((word) => word !== '--reason' && word !== REASON && word !== '--yes'), '--wait'];
 }
 
