@@ -120,7 +120,7 @@ export async function askAndConfirm(
     if (isLongText(schema)) typed[name] = input[name];
   }
   const facts = [...fields.map(([name, schema]) => fieldText(schema, input[name])), ...alsoConfirmed];
-  const { title, consequence } = operation.texts ?? { title: operation.name, consequence: '' };
+  const { title, consequence } = operation.texts;
   notice(`${[...(facts.length === 0 ? [] : [factsText(facts, columnsOf(process.stderr))]), consequence].join('\n\n')}`);
   return (await confirm(`${title} ${key.identifier}?`)) ? input : null;
 }

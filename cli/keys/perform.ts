@@ -66,11 +66,11 @@ function requestText(server: string | null, profile: string | undefined): string
 /** The state of a key after Ctrl-C. An attempt to approve a key in the local database blocks others until its lease ends. */
 function interruptedText(
   context: KeysContext,
-  texts: Texts | null,
+  texts: Texts,
   { identifier, state, attempt }: KeyView,
   begunMs: number,
 ): string {
-  const ownText = texts?.interrupted?.({ identifier, state }) ?? null;
+  const ownText = texts.interrupted?.({ identifier, state }) ?? null;
   if (ownText !== null) return ownText;
   if (!SLOT_HOLDERS.some((holder) => holder === state)) {
     return `Interrupted; key ${identifier} is ${state}. It is unknown whether the mail was sent.`;

@@ -82,7 +82,8 @@ type Facts = {
   /** One sentence, for help and documents. */
   summary: string;
   doors: Doors;
-  texts: Texts | null;
+  /** By default the name: what changes nothing is not confirmed. */
+  texts: Texts;
   /** Whether omitted inputs keep the key's present values. */
   keepsRest: boolean;
   /** Whether it ends or refuses something. */
@@ -133,18 +134,18 @@ type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | '
 export function operation<Shape extends z.ZodRawShape, Output>(
   entry: Entry<Shape, Output>,
 ): Operation<Sent<Shape>, Output> {
-  const { input, inputOf = {}, act } = entry;
+  const { name, input, inputOf = {}, act } = entry;
   return {
     from: null,
     to: null,
     event: null,
     version: [],
     doors: { command: null, json: null },
-    texts: null,
+    texts: { title: name, button: name, consequence: '', done: null },
     keepsRest: false,
     isDangerous: false,
     continuation: null,
-    defaults: () => Object.fromEntries(Object.keys(input.shape).map((name) => [name, null])),
+    defaults: () => Object.fromEntries(Object.keys(input.shape).map((one) => [one, null])),
     refuse: () => {},
     lacks: () => [],
     alsoConfirmed: () => [],

@@ -115,7 +115,7 @@ describe('every operation, every kind of person, every key', () => {
       const required = name === 'request' ? [] : ['key', 'state', 'grant', 'profile', 'request'];
       expect([name, required.filter((fact) => !version.includes(fact as KeyFact))]).toEqual([name, []]);
       const hasPage = name === 'request' || isDecision(operation) || doors.ownerPage !== undefined;
-      expect([name, texts === null, doors.command === null, hasPage]).toEqual([name, false, false, true]);
+      expect([name, texts.title === name, doors.command === null, hasPage]).toEqual([name, false, false, true]);
       expect([name, isDangerous]).toEqual([name, ['withdraw', 'reject', 'suspend', 'revoke'].includes(name)]);
     }
   });

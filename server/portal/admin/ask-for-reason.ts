@@ -34,9 +34,9 @@ export function needsReason(operation: AnyOperation): boolean {
 export async function askForReason(context: PageContext, asked: ReasonAsked, faults: Faults): Promise<Page> {
   const { operation, keys, action, fields, cancel, note } = asked;
   const [first] = keys as [KeyView];
-  const { name, texts, isDangerous } = operation;
+  const { texts, isDangerous } = operation;
   const title = titleOf(operation, keys);
-  const button = `${texts?.button ?? name} with my passkey`;
+  const button = `${texts.button} with my passkey`;
   const hidden = fields.map(([field, value]) => hiddenField(field, value));
   const inputs = longFields(operation).map(([input, schema]) =>
     inputField(input, schema, {
@@ -56,7 +56,7 @@ export async function askForReason(context: PageContext, asked: ReasonAsked, fau
     where: sectionOf(first),
     scripts: [countScript],
     body: html`${errorSummary(faults)}<h1>${title}</h1>
-${note}${await whatStops(context, operation, first)}<p>${texts?.consequence ?? ''}</p>
+${note}${await whatStops(context, operation, first)}<p>${texts.consequence}</p>
 ${why}${facts}${keys.length > 1 ? html`<p><button class="danger" form="why">${button}</button></p>` : ''}`,
   };
 }

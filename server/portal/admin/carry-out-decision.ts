@@ -32,7 +32,7 @@ export function refuseImpossible({ access, isStopping }: PortalServices, { opera
   const shown = { key: showKey(access, input.identifier), history: [], predecessor: null };
   if (isAlreadySo(decided, shown, input)) throw new AppError('refused', IS_ALREADY_SO);
   if (continuation !== null && isStopping) {
-    throw new AppError('try_later', `The server is shutting down; ${texts?.button.toLowerCase()} it once it is back.`);
+    throw new AppError('try_later', `The server is shutting down; ${texts.button.toLowerCase()} it once it is back.`);
   }
 }
 

@@ -4,7 +4,7 @@ import { factsOf, type InputKind } from '../../../shared/keys/fields/input-facts
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
-import type { AnyOperation, Texts } from '../../../shared/operations/entry.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import type { Decision } from '../../../shared/passkeys/decision.ts';
 import { type Html, html } from '../../html.ts';
 import { factList, limitWithWords, permissionInWords, type ShownFact } from '../html/key-facts.ts';
@@ -27,7 +27,7 @@ export type DecisionWords = { title: string; body: Html; button: { text: string;
 export function decisionsInWords(context: PageContext, decided: readonly DecidedKey[], more: Html): DecisionWords {
   const [{ decision }] = decided as [DecidedKey];
   const operation = operationOf(decision);
-  const { button, consequence } = operation.texts as Texts;
+  const { button, consequence } = operation.texts;
   const parts = wholeKeys(
     context,
     decided.map(({ key, decision: own }) => ({ key, facts: decidedFacts(context, operation, key, own) })),
@@ -43,10 +43,9 @@ export function decisionsInWords(context: PageContext, decided: readonly Decided
 }
 
 /** The page's title, a question with the name of the key or the number of keys. */
-export function titleOf({ texts, name }: AnyOperation, [first, ...others]: readonly KeyView[]): string {
-  const what = texts?.button ?? name;
-  if (first === undefined || others.length > 0) return `${what} ${others.length + 1} requests?`;
-  return `${what} ${first.name === '' ? 'an erased key' : `“${first.name}”`}?`;
+export function titleOf({ texts: { button } }: AnyOperation, [first, ...others]: readonly KeyView[]): string {
+  if (first === undefined || others.length > 0) return `${button} ${others.length + 1} requests?`;
+  return `${button} ${first.name === '' ? 'an erased key' : `“${first.name}”`}?`;
 }
 
 /** The long texts, which all decisions share. */

@@ -49,7 +49,7 @@ export function fateOf(
   key: KeyView,
   history: readonly HistoryView[],
 ): Fate | null {
-  if (continuation === null) return key.state === to ? { kind: 'done', words: html`${texts?.done ?? ''}` } : null;
+  if (continuation === null) return key.state === to ? { kind: 'done', words: html`${texts.done ?? ''}` } : null;
   const outcome = outcomeOf(key, history);
   if (outcome?.result === 'open') return { kind: 'mailing', words: html`The e-mail is on its way.` };
   if (outcome?.result === 'accepted') return { kind: 'done', words: html`The key is ${key.state}.` };

@@ -49,7 +49,7 @@ function buttonOf(
   linkTo: Rows['linkTo'],
 ): Html {
   const { identifier, name: ofKey } = queued.key;
-  const text = html`${texts?.button ?? name}…<span class="unseen"> ${ofKey}</span>`;
+  const text = html`${texts.button}…<span class="unseen"> ${ofKey}</span>`;
   if (continuation === null || choiceFault(queued) === null)
     return html`<button${buttonLook({ isSecond: true, isDangerous })} name="${name}" value="${identifier}">${text}</button>`;
   return queued.cantApprove === null ? html`<a class="button second" href="${linkTo(identifier)}">${text}</a>` : html``;

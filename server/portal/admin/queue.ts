@@ -90,7 +90,7 @@ ${pageLinks(path, only === '' ? {} : { only }, after, next)}`,
 function barButton(operation: AnyOperation): Html {
   const { name, texts, isDangerous } = operation;
   const how = needsReason(operation) ? 'with one reason' : 'as requested';
-  return html`<button${buttonLook({ isSecond: isDangerous, isDangerous })} name="${name}" value="">${texts?.button ?? name} ${how}…</button> `;
+  return html`<button${buttonLook({ isSecond: isDangerous, isDangerous })} name="${name}" value="">${texts.button} ${how}…</button> `;
 }
 
 /** The requests that one click selects: the first ones that can be decided on together. */

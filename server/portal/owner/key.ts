@@ -102,7 +102,7 @@ function actions(
     : '';
   const links = OWNERS_ACTIONS.filter(([operation]) => isOffered(operation, state, isBanned)).map(
     ([{ texts, isDangerous }, { path }]) =>
-      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${ownKeyPath(context)(identifier)}/${path}">${texts?.button ?? path}${isDangerous ? '…' : ''}</a></li>`,
+      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${ownKeyPath(context)(identifier)}/${path}">${texts.button}${isDangerous ? '…' : ''}</a></li>`,
   );
   return html`<ul class="actions">${first}${links}</ul>`;
 }

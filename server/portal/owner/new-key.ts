@@ -8,7 +8,6 @@ import { checkProfile } from '../../../shared/keys/life/lifecycle.ts';
 import { prefillAgain, prefillFrom } from '../../../shared/keys/life/successor.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
-import type { Texts } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { newToken } from '../../../shared/sessions-file/tokens.ts';
 import { type Html, html } from '../../html.ts';
@@ -100,7 +99,7 @@ async function show(context: PageContext, filled: Filled | null, faults: Faults,
   const [successorOf = ''] = textsOf('successorOf', FIELDS.successorOf);
   const title = successorOf === '' ? 'Request a key' : 'Replace a key';
   const path = (rest: string) => publicPath(context.access.config, `/developers/keys${rest}`);
-  const { button } = OPERATIONS.request.texts as Texts;
+  const { button } = OPERATIONS.request.texts;
   const cancel = path(successorOf === '' ? '' : `/${successorOf}`);
   const usual = context.access.config.defaultRateLimits.map(limitText).join(', ');
   const asked: Asked = {

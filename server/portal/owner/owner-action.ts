@@ -3,7 +3,7 @@ import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts'
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
-import type { AnyOperation, OwnerPage, Texts } from '../../../shared/operations/entry.ts';
+import type { AnyOperation, OwnerPage } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
@@ -61,7 +61,7 @@ async function show(
   const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const { from, event, isDangerous } = operation;
   refuseState(key, from, event);
-  const { title, button, consequence } = operation.texts as Texts;
+  const { title, button, consequence } = operation.texts;
   const defaults = operation.defaults(context.access, key);
   const fields = formFields(operation, 'owner').map(([input, schema]) => {
     const texts =

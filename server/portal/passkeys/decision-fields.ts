@@ -51,7 +51,7 @@ export function decisionForms(parts: DecisionParts): Html {
   const { possible, refused } = decisionsFor(parts.access, parts.key);
   if (possible.length + refused.length === 0) return html``;
   return html`<aside id="decide" tabindex="-1" aria-labelledby="yours"><h2 id="yours">${parts.key.state === 'pending' ? 'Your decision' : 'Change this key'}</h2>
-${refused.map(({ operation: { name, texts }, fault }) => html`<p class="fault">“${texts?.button ?? name}” is not possible right now. ${pageSentence(fault)}</p>`)}
+${refused.map(({ operation: { texts }, fault }) => html`<p class="fault">“${texts.button}” is not possible right now. ${pageSentence(fault)}</p>`)}
 ${possible.map((operation) => formOf(parts, operation))}
 <p class="buttons">${possible.map((operation) => buttonOf(operation, operation.continuation === null))}</p></aside>`;
 }
@@ -61,14 +61,14 @@ export function decisionLinks(access: Access, key: KeyView): Html {
   const links = decisionsFor(access, key).possible.map((operation) =>
     shortFields(operation).length === 0
       ? buttonOf(operation, true)
-      : html`<a class="button second" href="#${operation.name}">${operation.texts?.button ?? operation.name}…</a> `,
+      : html`<a class="button second" href="#${operation.name}">${operation.texts.button}…</a> `,
   );
   return links.length === 0 ? html`` : html`<nav class="bar to-decision" aria-label="To the decision">${links}</nav>`;
 }
 
 /** The button of a form, outside of the form. */
 function buttonOf({ name, texts, isDangerous }: AnyOperation, isSecond: boolean): Html {
-  return html`<button${buttonLook({ isSecond, isDangerous })} form="${name}">${texts?.formButton ?? texts?.button ?? name}…</button> `;
+  return html`<button${buttonLook({ isSecond, isDangerous })} form="${name}">${texts.formButton ?? texts.button}…</button> `;
 }
 
 function formOf(parts: DecisionParts, operation: AnyOperation): Html {
@@ -101,7 +101,7 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
       });
     });
   const { name, texts } = operation;
-  const heading = fields.length === 0 ? '' : html`<h3 class="unseen">${texts?.button ?? name}</h3>`;
+  const heading = fields.length === 0 ? '' : html`<h3 class="unseen">${texts.button}</h3>`;
   return html`<form id="${name}" method="post" action="${parts.action}" novalidate>${heading}${hiddenField('operation', name)}${hiddenField('shown', parts.shown)}${fields}</form>`;
 }
 

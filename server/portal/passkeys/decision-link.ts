@@ -65,5 +65,5 @@ function refusedLink(sentence: string): DecisionLink {
 export function linkNote(link: DecisionLink | null): Html {
   if (link === null || link.operation === null) return html``;
   const { name, texts } = link.operation;
-  return html`<p class="note">The link that you followed may have filled in the form <a href="#${name}">${texts?.button ?? name}</a>. Nothing is decided until you send that form and confirm it with your passkey.</p>`;
+  return html`<p class="note">The link that you followed may have filled in the form <a href="#${name}">${texts.button}</a>. Nothing is decided until you send that form and confirm it with your passkey.</p>`;
 }

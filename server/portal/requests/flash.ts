@@ -21,13 +21,13 @@ export type FlashCode = keyof typeof FLASHES | `key-${KeyEventName}`;
 const LINES: ReadonlyMap<string, string> = new Map([
   ...Object.entries(FLASHES),
   ...ALL_OPERATIONS.flatMap(({ event, texts }): [string, string][] =>
-    event === null || texts === null || texts.done === null ? [] : [[`key-${event}`, texts.done]],
+    event === null || texts.done === null ? [] : [[`key-${event}`, texts.done]],
   ),
 ]);
 
 /** The redirect after an operation, with its message unless the next page makes it clear. */
 export function doneAt(seeOther: string, { event, texts }: Pick<AnyOperation, 'event' | 'texts'>) {
-  const isSaid = event !== null && texts !== null && texts.done !== null;
+  const isSaid = event !== null && texts.done !== null;
   return { seeOther, ...(isSaid && { flash: `key-${event}` as const }) };
 }
 

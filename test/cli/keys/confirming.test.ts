@@ -52,12 +52,12 @@ test.each(OF_ONE_KEY.map((operation) => [operation.name, operation] as const))(
     const terminal = openTerminal(words, variables);
     await terminal.see(new RegExp(`Identifier +${identifier}`));
     for (const [, schema] of flaggedInputs(operation, 'operator')) await terminal.see(factsOf(schema).title);
-    await terminal.answer(`${operation.texts?.title} ${identifier}?`, `n${KEY.enter}`);
+    await terminal.answer(`${operation.texts.title} ${identifier}?`, `n${KEY.enter}`);
     expect(await terminal.exited).toBe(130);
     expect(showKey(deps, identifier)).toEqual(before);
     const done = openTerminal([...words, '--yes'], variables);
     expect(await done.exited).toBe(0);
-    expect(done.screen()).not.toContain(`${operation.texts?.title} ${identifier}?`);
+    expect(done.screen()).not.toContain(`${operation.texts.title} ${identifier}?`);
     expect(showKey(deps, identifier)).not.toEqual(before);
   },
   30_000,

@@ -27,7 +27,7 @@ const NEED_A_REASON = DECISIONS.filter((operation) => 'reason' in inputFor(opera
 describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as const))('keys %s', (verb, operation) => {
   const { from, to: after, event, texts } = operation;
   const [before = 'pending'] = from ?? [];
-  const question = texts?.title ?? '';
+  const question = texts.title;
   const keyFor = (state = before) => keyIn(state, deps, profile);
 
   test('on a terminal shows the key, asks for the reason, and does nothing before a yes', async () => {

@@ -43,7 +43,7 @@ describe.each(OWNERS_ACTIONS.map(([operation, door]) => [operation.name, operati
         const isPossible = statesOf(from).includes(state);
         const { body } = await at(world, identifier);
         const link = new RegExp(
-          `<a( class="danger")? href="/developers/keys/${identifier}/${door.path}">${texts?.button}${isDangerous ? '…' : ''}</a>`,
+          `<a( class="danger")? href="/developers/keys/${identifier}/${door.path}">${texts.button}${isDangerous ? '…' : ''}</a>`,
         ).exec(body);
         expect([state, link === null, link?.[1] !== undefined]).toEqual([
           state,
@@ -54,10 +54,10 @@ describe.each(OWNERS_ACTIONS.map(([operation, door]) => [operation.name, operati
         expect([state, page.status]).toEqual([state, isPossible ? 200 : 422]);
         if (!isPossible) continue;
         expect(page.body).toContain(
-          `<h1>${texts?.title} “<bdi>${showKey(world.access, identifier).name}</bdi>”${isDangerous ? '?' : ''}</h1>`,
+          `<h1>${texts.title} “<bdi>${showKey(world.access, identifier).name}</bdi>”${isDangerous ? '?' : ''}</h1>`,
         );
-        expect(page.body).toContain(door.consequence ?? texts?.consequence ?? '?');
-        expect(buttonsIn(page.body)).toEqual([[texts?.button, isDangerous ? 'danger' : undefined]]);
+        expect(page.body).toContain(door.consequence ?? texts.consequence);
+        expect(buttonsIn(page.body)).toEqual([[texts.button, isDangerous ? 'danger' : undefined]]);
         expect(page.body).toContain(`<a class="cancel" href="/developers/keys/${identifier}">Cancel</a>`);
       }
     });
@@ -116,7 +116,7 @@ test('on admins’ forms and confirmations, buttons that end or refuse something
     const possible = DECISIONS.filter(({ from }) => statesOf(from).includes(state));
     expect(buttonsIn(body)).toEqual(
       possible.map(({ texts, isDangerous, continuation }) => [
-        `${texts?.formButton ?? texts?.button}…`,
+        `${texts.formButton ?? texts.button}…`,
         continuation !== null ? undefined : `second${isDangerous ? ' danger' : ''}`,
       ]),
     );
@@ -128,11 +128,11 @@ test('on admins’ forms and confirmations, buttons that end or refuse something
         ['reason', 'No.'],
       ];
       const asked = await askToDecide(world, grace, identifier, fields);
-      expect(buttonsIn(asked.body)).toEqual([[`${texts?.button} with my passkey`, isDangerous ? 'danger' : undefined]]);
+      expect(buttonsIn(asked.body)).toEqual([[`${texts.button} with my passkey`, isDangerous ? 'danger' : undefined]]);
       expect(asked.body).toContain(`<a class="cancel" href="/developers/admin/keys/${identifier}">Cancel</a>`);
     }
   }
-  expect(DECISIONS.filter(({ continuation }) => continuation !== null).map(({ texts }) => texts?.button)).toEqual([
+  expect(DECISIONS.filter(({ continuation }) => continuation !== null).map(({ texts }) => texts.button)).toEqual([
     'Approve',
   ]);
 });
