@@ -12,7 +12,7 @@ import { confirm } from '../terminal/prompts.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { isAsking } from '../terminal/values.ts';
 import { askField, fieldText } from './ask.ts';
-import { flagName, type KeyArguments, refuseMissing } from './command.ts';
+import { flagName, type KeyArguments, missingFlags, refuseMissing } from './command.ts';
 import { type KeysContext, unlessKeyChanged } from './context.ts';
 import { performAndPrint, printKey } from './perform.ts';
 import { factsText, keyText } from './print.ts';
@@ -36,8 +36,7 @@ export async function carryOut(context: KeysContext, operation: AnyOperation, ar
   const isAsked = isAsking(context.yes);
   if (!isAsked) {
     if (operation.keepsRest && Object.keys(given).length === 0) throw nothingToChange(operation);
-    const needed = flaggedInputs(operation, kind).filter(([, schema]) => !schema.safeParse(undefined).success);
-    refuseMissing(needed, given);
+    refuseMissing(missingFlags(operation, kind, given));
   }
   // Long texts are kept, so that they need not be typed again if the key has changed.
   const typed: Values = {};

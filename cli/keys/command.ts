@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { z } from 'zod';
+import type { Person } from '../../shared/actor.ts';
 import { AppError } from '../../shared/errors.ts';
 import { factsOf } from '../../shared/keys/fields/input-facts.ts';
 import { readTyped } from '../../shared/keys/fields/input-text.ts';
@@ -95,12 +96,19 @@ export function readFlags(
   return values;
 }
 
-/** Throws `usage`, with the flags, if any of these inputs are missing. */
-export function refuseMissing(
-  schemas: readonly (readonly [input: string, schema: z.ZodType])[],
+/** The flags of the required inputs that are missing. */
+export function missingFlags(
+  operation: AnyOperation,
+  kind: Person['kind'],
   given: Readonly<Record<string, unknown>>,
-): void {
-  const flags = schemas.filter(([input]) => given[input] === undefined).map(([, schema]) => flagName(schema));
+): string[] {
+  return flaggedInputs(operation, kind)
+    .filter(([input, schema]) => given[input] === undefined && !schema.safeParse(undefined).success)
+    .map(([, schema]) => flagName(schema));
+}
+
+/** Throws `usage` if flags are missing. */
+export function refuseMissing(flags: readonly string[]): void {
   if (flags.length === 0) return;
   throw new AppError('usage', `${joinWords(flags, 'and')} ${flags.length === 1 ? 'is' : 'are'} missing.`);
 }

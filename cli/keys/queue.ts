@@ -1,7 +1,7 @@
-import { AppError, refusalOf } from '../../shared/errors.ts';
+import { AppError, faultOf, refusalOf } from '../../shared/errors.ts';
 import type { ListInput } from '../../shared/keys/fields/input-groups.ts';
 import { FIELDS } from '../../shared/keys/fields/inputs.ts';
-import { faultOfInput } from '../../shared/keys/fields/parse-input.ts';
+import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { ageText, columnsOf, counted, notice, print, printJson } from '../terminal/output.ts';
@@ -137,7 +137,7 @@ async function reject(context: LocalKeys, { identifier }: KeyView): Promise<bool
   const reason = await askText({
     message: 'Reason',
     hint: 'The owner will read it; press Enter to go back.',
-    fault: (text) => (text === '' ? null : faultOfInput(FIELDS.reason, text)),
+    fault: (text) => (text === '' ? null : faultOf(() => parseInput(FIELDS.reason, text))),
   });
   if (reason === '') return false;
   await performAndWait(context, OPERATIONS.reject, { identifier, reason });

@@ -1,13 +1,11 @@
 import type { Command } from 'commander';
-import type { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
 import { prefillFrom } from '../../shared/keys/life/successor.ts';
-import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { canAsk } from '../terminal/output.ts';
 import { readTextFile } from '../terminal/read-input.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
-import { addCommand, refuseMissing } from './command.ts';
+import { addCommand, missingFlags, refuseMissing } from './command.ts';
 import { performAndPrint } from './perform.ts';
 import { askForRequest, type RequestInput } from './request-questions.ts';
 
@@ -25,7 +23,7 @@ export function addTo(parent: Command): void {
     // If the description comes from stdin, stdin can't also be used for answers.
     const mayAsk = canAsk() && !context.yes && descriptionFile !== '-';
     const known = { ...(old && prefillFrom(old)), ...typed, ...(profile !== null && { profile }) };
-    if (!mayAsk) refuseMissing(REQUIRED, { description: descriptionFile, ...known });
+    if (!mayAsk) refuseMissing(missingFlags(operation, 'operator', { description: descriptionFile, ...known }));
     const found = profile === null ? undefined : context.findProfile({ profile });
     const given: RequestInput = { ...known, ...(await readDescription(typed, descriptionFile)), ...found };
     if (!mayAsk) {
@@ -34,7 +32,7 @@ export function addTo(parent: Command): void {
       return;
     }
     // If all required values are given, optional ones are not prompted for.
-    const isWhole = REQUIRED.every(([input]) => given[input] !== undefined);
+    const isWhole = missingFlags(operation, 'operator', given).length === 0;
     let latest: RequestInput = isWhole ? { projectUrl: null, expectedUsage: null, ...given } : given;
     await retryIfChanged(true, async () => {
       const { request, perform } = await askForRequest(context, latest);
@@ -44,11 +42,6 @@ export function addTo(parent: Command): void {
   });
   command.option('--description-file <path>', 'a file with the description; "-" is stdin');
 }
-
-const REQUIRED = flaggedInputs(operation, 'operator').filter(([, schema]) => !schema.safeParse(undefined).success) as [
-  keyof RequestInput,
-  z.ZodType,
-][];
 
 async function readDescription({ description }: RequestInput, file: string | undefined): Promise<RequestInput> {
   if (file === undefined) return {};

@@ -7,8 +7,3 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unkn
   if (result.success) return result.data;
   throw new AppError('usage', result.error.issues[0]?.message ?? 'The input is invalid.');
 }
-
-/** Returns the error sentence for the value of one field, or null. */
-export function faultOfInput(schema: z.ZodType, value: unknown): string | null {
-  return schema.safeParse(value).error?.issues[0]?.message ?? null;
-}
