@@ -1,16 +1,17 @@
 import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { TARGETS } from '../deploy/release/targets.ts';
 import { SEED } from './support/rounds.ts';
 import { searchForSecrets } from './support/secret-search.ts';
 import { type Counts, readReport, reportLines, totalsOf } from './support/source/test-report.ts';
 
 // `bun run test`: installs the packages, generates the types of an API client, type-checks, lints, checks the format, builds
-// the binary, downloads Bun for other machines, and runs every test. `bun run test:fast` (--fast) leaves out slow tests; `bun
-// run test:long` (--long) repeats tests that depend on chance four times as often (support/rounds.ts); `bun run test
-// --timings` stores how long each file takes. The last line is "N passed, N failed" (and ", N skipped"), in which each check
-// counts as one. Files and output of the tests are kept until the end, and then searched for secrets, codes and tokens
-// (support/secret-search.ts).
+// the binary, downloads Bun for releases, and runs every test. `bun run test:fast` (--fast) leaves out slow tests; `bun run
+// test:long` (--long) repeats tests that depend on chance four times as often (support/rounds.ts), and builds a release for
+// all targets; `bun run test --timings` stores how long each file takes. The last line is "N passed, N failed" (and ", N
+// skipped"), in which each check counts as one. Files and output of the tests are kept until the end, and then searched for
+// secrets, codes and tokens (support/secret-search.ts).
 
 const PROJECT = join(import.meta.dir, '..');
 
@@ -42,6 +43,9 @@ const SLOW = [
 
 /** Tests mostly wait for processes, mail servers and deadlines, so five of them share two cores. */
 const PROCESSES = Math.ceil(2.5 * navigator.hardwareConcurrency);
+
+/** The targets of `bun run release` that the tests build. */
+const RELEASED = MODE === '--long' ? TARGETS.map(({ name }) => name) : ['linux-x64-baseline'];
 
 /** How long each file took (`test --timings`): the slowest start first, so that no core waits for them at the end. */
 const TIMINGS = 'test/timings.json';
@@ -155,8 +159,8 @@ async function runAll(folder: string): Promise<boolean> {
   const build = async () => {
     checks.binary = await run(['cli/build.ts', binary]);
     // Downloads, so it gets the caller's whole environment, which may name a registry or a proxy.
-    const bun = ['deploy/release/bun-executable.ts', 'linux-x64-baseline', 'linux-arm64'];
-    checks['Bun for other machines'] = await run(bun, process.env);
+    const bun = ['deploy/release/bun-executable.ts', ...RELEASED];
+    checks['Bun for releases'] = await run(bun, process.env);
   };
   // The type checker uses one core.
   await Promise.all([
