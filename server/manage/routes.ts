@@ -1,6 +1,6 @@
 import { AppError } from '../../shared/errors.ts';
-import { KEY_ROUTES } from './key-routes.ts';
 import { type LoginRoute, loginRoute } from './login.ts';
+import { KEY_ROUTES } from './operations/keys.ts';
 import { me } from './operations/me.ts';
 import { REVOKE_FORM, revoke } from './operations/revoke.ts';
 import { HAND_OVER, signIns } from './operations/sign-ins.ts';

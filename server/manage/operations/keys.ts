@@ -9,35 +9,48 @@ import type { Outcome } from '../../../shared/keys/life/move.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { type AnyOperation, type JsonDoor, type Operation, queryInputs } from '../../../shared/operations/entry.ts';
-import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
+import { ALL_OPERATIONS, checkReach, OPERATIONS } from '../../../shared/operations.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
-import { type AdmittedCall, type Call, type JsonAnswer, personTokenOf } from '../request-context.ts';
+import { type AdmittedCall, type Call, type JsonAnswer, type ManageRoute, personTokenOf } from '../request-context.ts';
 
-// Operations on keys, performed as the person whose token it is. All throw as `perform`.
+// Operations on keys, performed as the person whose token it is, by routes made from their table. All throw as `perform`.
 
 /** The path of all keys. */
 export const KEYS_PATH = '/manage/v1/keys';
 
+/** The routes of keys, for people. `shared/operations.ts` defines who may do what. */
+export const KEY_ROUTES: readonly ManageRoute[] = ALL_OPERATIONS.flatMap((operation): ManageRoute[] => {
+  const { json } = operation.doors;
+  if (json === null) return [];
+  return [
+    {
+      method: json.method,
+      path: `${KEYS_PATH}${json.path}`,
+      who: 'person',
+      refuse: (call) => refuseCaller(call, operation),
+      members: json.body ?? null,
+      query: queryInputs(operation.input, json).map(([parameter]) => parameter),
+      act: (call) => answerOperation(call, operation, json),
+    },
+  ];
+});
+
 /**
- * Creates the check of an operation's callers, which precedes that of their query and body: throws `forbidden` if they can
- * never perform it, `not_found` for a key that they may not see, and `decision_needed`, with the URL of the page, if they would
- * have to confirm it by passkey.
+ * Throws `forbidden` if the caller can never perform an operation, `not_found` for a key that they may not see, and
+ * `decision_needed`, with the URL of the page, if they would have to confirm it by passkey.
  */
-export function refuseCaller(operation: AnyOperation): (call: AdmittedCall) => void {
-  return ({ access, caller, params }) => {
-    const { person } = personTokenOf({ caller });
-    checkReach(access, person, operation, params);
-    if (operation.who[person.kind] !== 'all, asserted') return;
-    const address = `${access.config.publicUrl}/developers/admin/keys/${params.identifier}`;
-    throw new AppError('decision_needed', null, { address });
-  };
+function refuseCaller({ access, caller, params }: AdmittedCall, operation: AnyOperation): void {
+  const { person } = personTokenOf({ caller });
+  checkReach(access, person, operation, params);
+  if (operation.who[person.kind] !== 'all, asserted') return;
+  const address = `${access.config.publicUrl}/developers/admin/keys/${params.identifier}`;
+  throw new AppError('decision_needed', null, { address });
 }
 
-/** Creates the handler of an operation. Throws `bad_parameter`. */
-export function answerWith(operation: AnyOperation, door: JsonDoor): (call: Call) => Promise<JsonAnswer> {
-  return async (call) =>
-    ANSWERS[door.answers](call, operation, await namingParameters(async () => inputOf(call, operation, door)));
+async function answerOperation(call: Call, operation: AnyOperation, door: JsonDoor): Promise<JsonAnswer> {
+  const answer = async () => ANSWERS[door.answers](call, operation, inputOf(call, operation, door));
+  return door.method === 'GET' ? namingParameters(answer) : answer();
 }
 
 /** The input of an operation from the path, the query and the body. */
@@ -77,14 +90,11 @@ const ANSWERS: Readonly<Record<JsonDoor['answers'], Answer>> = {
     const { key, history } = await performFor(call, OPERATIONS.show, { identifier });
     return { headers: { ETag: `"${version}"` }, body: { ...key, history } };
   },
-  usage: async (call, operation, input) => ({
-    body: (await namingParameters(() => performFor(call, operation, input))) as UsageView,
-  }),
+  usage: async (call, operation, input) => ({ body: (await performFor(call, operation, input)) as UsageView }),
   /** The Link header leads to the next page (RFC 8288). */
   list: async (call, _operation, input) => {
-    const { keys, lastUses, next } = await namingParameters(() =>
-      performFor(call, OPERATIONS.list, { limit: USUAL_PAGE_LENGTH, ...input }),
-    );
+    const asked = { limit: USUAL_PAGE_LENGTH, ...input };
+    const { keys, lastUses, next } = await performFor(call, OPERATIONS.list, asked);
     return {
       headers: next === null ? {} : { Link: linkTo(call, next) },
       body: {
@@ -103,7 +113,7 @@ function identifierOf({ params }: Pick<Call, 'params'>): string {
 }
 
 /** Performs an operation as the person whose token it is, without waiting for a mail server. */
-export function performFor<Input extends object, Output>(
+function performFor<Input extends object, Output>(
   call: Call,
   operation: Operation<Input, Output>,
   input: Input,
@@ -131,7 +141,7 @@ async function keyOf(call: Call, identifier: string): Promise<KeyView> {
   return (await performFor(call, OPERATIONS.show, { identifier })).key;
 }
 
-/** Turns the `usage` error of an operation whose input comes from parameters into `bad_parameter`. */
+/** Turns the `usage` error of a GET, whose input comes from parameters, into `bad_parameter`. */
 async function namingParameters<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
