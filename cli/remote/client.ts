@@ -92,12 +92,13 @@ export async function askHost<Body>(host: AskedHost, request: HostRequest<Body>)
  * endless list.
  */
 export async function* askPages<Body>(host: AskedHost, request: HostRequest<Body>): AsyncGenerator<Body> {
-  let after: string | undefined;
+  let { query = {} } = request;
   for (let pages = 0, read = 0; pages < MAX_PAGES && read < MAX_ANSWER_BYTES; pages++) {
-    const { headers, body, length } = await askHost(host, { ...request, query: { ...request.query, after } });
+    const { headers, body, length } = await askHost(host, { ...request, query });
     yield body;
-    after = nextCursor(headers.get('link'));
+    const after = nextCursor(headers.get('link'));
     if (after === undefined) return;
+    query = { ...query, after };
     read += length;
   }
   const sentence = `${host.url} returned too many pages; filter the list, for example by state or profile.`;

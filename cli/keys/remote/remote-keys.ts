@@ -112,10 +112,6 @@ const ANSWERS: Readonly<Record<Exclude<JsonDoor['answers'], 'list'>, Answer>> = 
  * two pages is on both, first as pending; the later version is listed.
  */
 async function listAt(host: AskedHost, request: KeysRequest): Promise<ListOutput> {
-  if (request.query?.limit !== undefined) {
-    const { keys, lastUses, next } = (await askHost(host, { ...request, answer: KeyList })).body;
-    return { keys, lastUses: new Map(Object.entries(lastUses).map(([key, at]) => [key, Date.parse(at)])), next };
-  }
   const keys = new Map<string, KeyView>();
   const lastUses = new Map<string, number>();
   for await (const page of askPages(host, { ...request, answer: KeyList })) {
@@ -124,6 +120,7 @@ async function listAt(host: AskedHost, request: KeysRequest): Promise<ListOutput
       keys.set(key.identifier, key);
     }
     for (const [identifier, at] of Object.entries(page.lastUses)) lastUses.set(identifier, Date.parse(at));
+    if (request.query?.limit !== undefined) return { keys: page.keys, lastUses, next: page.next };
   }
   return { keys: [...keys.values()], lastUses, next: null };
 }

@@ -42,6 +42,18 @@ test('a key that is decided on between the requests for two pages is listed once
   ]);
 });
 
+test('a page of a list is one request, for the keys after the one that is named', async () => {
+  const asked: string[] = [];
+  const host = serverOf((request) => {
+    asked.push(new URL(request.url).search);
+    const headers = { Link: '</keys?after=other>; rel="next"' };
+    return Response.json({ keys: [KEY_ANSWER], lastUses: {}, next: KEY_ANSWER.identifier }, { headers });
+  });
+  const page = await remoteKeys(host).perform(OPERATIONS.list, { limit: 1, after: 'k7Qm2XaB' });
+  expect(page).toEqual({ keys: [KEY_ANSWER], lastUses: new Map(), next: KEY_ANSWER.identifier });
+  expect(asked).toEqual(['?limit=1&after=k7Qm2XaB']);
+});
+
 test('completion accepts only valid identifiers from a server', async () => {
   const completed = (keys: unknown[]) =>
     keyNamesAt(
