@@ -4,7 +4,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { IS_ALREADY_SO } from '../../../shared/keys/life/differing.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { isAlreadySo } from '../../../shared/operations/entry.ts';
-import { isUnfinished } from '../../../shared/operations.ts';
+import { isUnfinished, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { consumeAssertion } from '../../../shared/passkeys/assertions.ts';
 import type { Decision } from '../../../shared/passkeys/decision.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
@@ -61,7 +61,7 @@ export async function decideNow(
     services.report('error', 'A decision could not be finished.', cause),
   );
   const operation = operationOf(only.decision);
-  return operation.from?.includes('pending') === true
+  return REQUEST_DECISIONS.includes(operation)
     ? { seeOther: `${await nextRequest(context, identifier)}?decided=${identifier}` }
     : doneAt(`/developers/admin/keys/${identifier}`, operation);
 }

@@ -139,12 +139,12 @@ async function replacing(context: PageContext, identifier: string): Promise<Html
 type Asked = Readonly<Record<string, Pick<FieldState, 'title' | 'hint' | 'more'>>>;
 
 const ASKED: Asked = {
-  name: { title: 'Name of the key', hint: 'Only you and the admins see it.' },
+  name: { hint: 'Only you and the admins see it.' },
   description: {
     title: 'What does your program do, for whom, and what data does it keep?',
     hint: 'Two sentences or more: admins base their decision on this.',
     more: html`<details><summary>A good example</summary><p class="hint">“A Discord bot for our guild of 4\u202f200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It caches the response for ten minutes and stores nothing else.”</p></details>`,
   },
   permissions: { title: 'Your program needs to', hint: null },
-  projectUrl: { title: 'Project URL (optional)', hint: null },
+  projectUrl: { hint: null },
 };

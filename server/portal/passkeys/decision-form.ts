@@ -35,13 +35,10 @@ export function longFields(operation: AnyOperation): FormFields {
   return decidedFields(operation).filter(([, schema]) => isLongText(schema));
 }
 
-/** The fields of all decisions, once each. */
-export const ALL_DECIDED_FIELDS = new Map(DECISIONS.flatMap(decidedFields));
-
 /** The fields that the forms of decisions may send; each has some of them. */
 export const DECISION_FIELDS: FieldKinds = {
   operation: 'unseen',
-  ...fieldKindsOf([...ALL_DECIDED_FIELDS]),
+  ...fieldKindsOf(DECISIONS.flatMap(decidedFields)),
   shown: 'unseen',
   ...PASSKEY_FIELD,
 };

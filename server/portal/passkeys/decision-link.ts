@@ -1,23 +1,22 @@
+import type { z } from 'zod';
 import { faultOf } from '../../../shared/errors.ts';
-import { factsOf, formNameOf, isLongText } from '../../../shared/keys/fields/input-facts.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { DECISIONS } from '../../../shared/operations.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { type Html, html } from '../../html.ts';
 import type { Faults } from '../html/fields.ts';
 import type { Form } from '../requests/form.ts';
 import { readFields } from '../requests/operation-form.ts';
-import { ALL_DECIDED_FIELDS, decisionNamed, shortFields } from './decision-form.ts';
+import { decisionNamed, shortFields } from './decision-form.ts';
 
 // A link to the page of a key may fill in one of its forms: `?operation=approve&rateLimits=60/1m,5000/1d&expires=90d`. It
 // decides nothing and sets no free text, because anybody can make such a link, and those texts are e-mailed to the owner.
 
 /** The parameters of such a link: the operation, and fields of its form in the notation of the form. */
 export const LINKED_FIELDS: readonly string[] = [
-  'operation',
-  ...[...ALL_DECIDED_FIELDS]
-    .filter(([, schema]) => !isLongText(schema))
-    .map(([input, schema]) => formNameOf(input, schema)),
+  ...new Set(['operation', ...DECISIONS.flatMap(shortFields).map(([input, schema]) => formNameOf(input, schema))]),
 ];
 
 /** What a link fills in. */
@@ -42,15 +41,16 @@ export function linkIn(query: ReadonlyMap<string, string>, key: KeyView, access:
   if (operation === undefined) return refusedLink('The link to this page names an unknown decision.');
   const fault = faultOf(() => operation.check(access, { identifier: key.identifier }));
   if (fault !== null) return refusedLink(fault);
-  const fields = new Map<string, readonly string[]>();
-  for (const [input, schema] of shortFields(operation)) {
-    const value = query.get(formNameOf(input, schema)) ?? '';
-    const texts = factsOf(schema).kind === 'permissions' ? value.split(',') : [value];
-    if (value !== '') fields.set(formNameOf(input, schema), texts);
-  }
+  const valueFor = (input: string, schema: z.ZodType) => query.get(formNameOf(input, schema)) ?? '';
+  const set = shortFields(operation).filter((field) => valueFor(...field) !== '');
+  const fields: Form = new Map(
+    set.map(([input, schema]) => {
+      const value = valueFor(input, schema);
+      return [formNameOf(input, schema), factsOf(schema).kind === 'permissions' ? value.split(',') : [value]];
+    }),
+  );
   const { clock, approvalLeaseMs } = access;
   const nowMs = clock.nowMs();
-  const set = shortFields(operation).filter(([input, schema]) => fields.has(formNameOf(input, schema)));
   const { values, faults } = readFields(set, fields, nowMs);
   const unfit = faultOf(() => operation.refuse(key, values, { approvalLeaseMs, nowMs }));
   if (unfit !== null) faults.set('', unfit);
