@@ -43,7 +43,7 @@ export async function askForReason(context: PageContext, asked: ReasonAsked, fau
       texts: allValues(context.form, formNameOf(input, schema)),
       faults,
       isFirst: faults.size === 0,
-      ...(keys.length > 1 && { hint: 'The owner of each request gets this text by e-mail.' }),
+      hint: keys.length > 1 ? 'The owner of each request gets this text by e-mail.' : undefined,
     }),
   );
   const why = html`<form id="why" method="post" action="${action}" novalidate>${hidden}${inputs}${buttonLine({ text: button, isDangerous, cancel })}</form>`;

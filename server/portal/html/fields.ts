@@ -15,13 +15,14 @@ export const NO_FAULTS: Faults = new Map();
 /** What every field has; `id` if its name is not unique on the page. */
 type FieldParts = {
   name: string;
-  id?: string;
+  id?: string | undefined;
   label: string;
-  hint?: string | Html;
-  more?: Html;
+  hint?: string | Html | undefined;
+  more?: Html | undefined;
   faults: Faults;
   /** Whether it has autofocus: for a text that is the only field of its page. */
-  isFirst?: boolean;
+  isFirst?: boolean | undefined;
+  bounds?: Bounds | undefined;
 };
 
 /** A field of one line. */
@@ -31,7 +32,6 @@ export type TextField = FieldParts & {
   autocomplete?: string;
   inputmode?: string;
   type?: 'text' | 'email' | 'url' | 'number' | 'datetime-local' | 'date';
-  bounds?: Bounds;
   size?: 'short';
 };
 
@@ -87,7 +87,7 @@ export function textField(field: TextField): Html {
 }
 
 /** A field for several lines. */
-export function textArea(field: FieldParts & { value: string; rows: number; bounds?: Bounds }): Html {
+export function textArea(field: FieldParts & { value: string; rows: number }): Html {
   const { name, id = name, value, rows, isFirst } = field;
   // The first line feed in a textarea is not part of its value.
   return around(
@@ -128,13 +128,13 @@ export function radios(field: FieldParts & { value: string; options: readonly Op
 <div class="typed"><p class="hint" id="${typed}-how">${otherHint}</p><input id="${typed}" name="${name}Other" aria-label="${label}: other" aria-describedby="${typed}-how" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"></div></fieldset>`;
 }
 
-function around(field: FieldParts & { value: string; bounds?: Bounds }, input: Html): Html {
+function around(field: FieldParts, input: Html): Html {
   const { name, id = name, label, faults } = field;
   return html`<div class="${faults.has(name) ? 'field wrong' : 'field'}"><label for="${id}">${label}</label>${notes(field)}${input}</div>`;
 }
 
 /** The hint and the error, between label and input, so that both are seen or heard before typing. */
-function notes({ name, id = name, hint, more, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
+function notes({ name, id = name, hint, more, faults, bounds }: FieldParts): Html {
   const fault = faults.get(name);
   const said = [
     ...(hint === undefined ? [] : [hint]),
@@ -149,7 +149,7 @@ function areBoundsShown(bounds: Bounds | undefined): bounds is Bounds {
   return bounds !== undefined && bounds.min > 1;
 }
 
-function described({ name, id = name, hint, faults, bounds }: FieldParts & { bounds?: Bounds }): Html {
+function described({ name, id = name, hint, faults, bounds }: FieldParts): Html {
   const ids = [
     ...(hint === undefined && !areBoundsShown(bounds) ? [] : [`${id}-hint`]),
     ...(faults.has(name) ? [`${id}-fault`] : []),

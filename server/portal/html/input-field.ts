@@ -8,10 +8,10 @@ import { PERMISSION_WORDS } from './key-facts.ts';
 /** The state of a field on a page: its content, and what differs from the defaults of its input. */
 export type FieldState = {
   texts: readonly string[];
-  id?: string;
-  title?: string;
+  id?: string | undefined;
+  title?: string | undefined;
   /** Null for none. */
-  hint?: string | Html | null;
+  hint?: string | Html | null | undefined;
   choices?: readonly Option[] | undefined;
   more?: Html;
   faults: Faults;
@@ -22,23 +22,13 @@ export type FieldState = {
 export function inputField(input: string, schema: z.ZodType, state: FieldState): Html {
   const facts = factsOf(schema);
   const { kind, rows = 3, bounds } = facts;
-  const { texts, id, faults } = state;
+  const { texts, id, faults, more, isFirst } = state;
   const isOptionalText = bounds !== undefined && schema.safeParse(null).success;
   const name = formNameOf(input, schema);
   const label = state.title ?? `${facts.title}${isOptionalText ? ' (optional)' : ''}`;
   const hint = state.hint === undefined ? facts.hint : (state.hint ?? undefined);
   const value = texts[0] ?? '';
-  const parts = {
-    name,
-    ...(id !== undefined && { id }),
-    label,
-    ...(hint !== undefined && { hint }),
-    ...(bounds && { bounds }),
-    ...(state.more && { more: state.more }),
-    ...(state.isFirst && { isFirst: true }),
-    value,
-    faults,
-  };
+  const parts = { name, id, label, hint, bounds, more, isFirst, value, faults };
   if (state.choices) return radios({ ...parts, options: state.choices, otherHint: facts.hint ?? '' });
   if (kind === 'hidden') return hiddenField(name, value);
   if (kind === 'permissions') return checkboxes({ ...parts, values: texts, options: PERMISSION_OPTIONS });

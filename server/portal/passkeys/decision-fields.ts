@@ -93,9 +93,9 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
       const texts = typed === null ? (isSet ? linked : defaultTexts) : sentTexts(typed, name);
       return inputField(input, schema, {
         texts,
-        ...(!isMeant && { id: `${operation.name}-${name}` }),
-        ...(titleFor && { title: titleFor(key.successorOf) }),
-        ...(isSet ? { hint: markOf(defaultTexts.join(', ')) } : { hint: null }),
+        id: isMeant ? undefined : `${operation.name}-${name}`,
+        title: titleFor?.(key.successorOf),
+        hint: isSet ? markOf(defaultTexts.join(', ')) : null,
         choices: choicesOf(parts, operation, facts, defaults[input]),
         faults: isMeant ? faults : NO_FAULTS,
       });
