@@ -2,7 +2,7 @@ import { isoTime } from '../../shared/clock.ts';
 import { SLOT_HOLDERS } from '../../shared/keys/key.ts';
 import type { Outcome } from '../../shared/keys/life/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-import type { Operation, Texts } from '../../shared/operations/entry.ts';
+import type { AnyOperation, Operation } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { shellWord } from '../../shared/text.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
@@ -45,7 +45,7 @@ export async function performAndWait<Input extends object>(
     () => context.perform(operation, input),
     async () => {
       if (identifier === undefined) return requestText(server, profile);
-      return interruptedText(context, operation.texts, await show(context, identifier), begunMs);
+      return interruptedText(context, operation, await show(context, identifier), begunMs);
     },
     server === null ? undefined : 'server',
   )) as Outcome;
@@ -66,12 +66,16 @@ function requestText(server: string | null, profile: string | undefined): string
 /** The state of a key after Ctrl-C. An attempt to approve a key in the local database blocks others until its lease ends. */
 function interruptedText(
   context: KeysContext,
-  texts: Texts,
+  { to, continuation }: Pick<AnyOperation, 'to' | 'continuation'>,
   { identifier, state, attempt }: KeyView,
   begunMs: number,
 ): string {
-  const ownText = texts.interrupted?.({ identifier, state }) ?? null;
-  if (ownText !== null) return ownText;
+  if (to === null) {
+    return `Interrupted; key ${identifier} is ${state}. "profilectl keys show ${identifier}" shows whether it was changed.`;
+  }
+  if (continuation !== null && state === to) {
+    return `Interrupted; key ${identifier} is ${state}, and the e-mail with its secret was sent.`;
+  }
   if (!SLOT_HOLDERS.some((holder) => holder === state)) {
     return `Interrupted; key ${identifier} is ${state}. It is unknown whether the mail was sent.`;
   }

@@ -58,8 +58,6 @@ export type Texts = {
   consequence: string;
   /** The message on the next page; null if that page says it anyway. */
   done: string | null;
-  /** The command's message after Ctrl-C; null or absent for the general message. */
-  interrupted?: (key: Pick<KeyView, 'identifier' | 'state'>) => string | null;
 };
 
 /** The output of an operation that was only started: the door awaits `finish`, or runs it in the background. */

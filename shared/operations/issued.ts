@@ -43,8 +43,6 @@ the quota changes; a limit with a new window starts unused.`,
     consequence:
       'The change applies at once, the secret stays the same, and the owner gets an e-mail with the old and new values.',
     done: 'Key changed. Its owner gets an e-mail with the old and new values.',
-    interrupted: ({ identifier: key, state }) =>
-      `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" shows whether it was changed.`,
   },
   keepsRest: true,
   defaults: (_deps, { permissions, rateLimits, expiresAt }) => ({

@@ -68,8 +68,6 @@ export const edit = operation({
     ...{ title: 'Rename key', button: 'Rename' },
     consequence: 'Only the name changes; the secret keeps working.',
     done: 'Key renamed.',
-    interrupted: ({ identifier: key, state }) =>
-      `Interrupted; key ${key} is ${state}. "profilectl keys show ${key}" shows whether it was changed.`,
   },
   defaults: (_deps, key) => ({ name: key.name }),
   act: (deps, by, input) => editKey(deps, { ...input, by }),

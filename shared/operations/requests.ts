@@ -44,8 +44,6 @@ DEFAULT_RATE_LIMITS, or for a successor the limits of the old key; no expiry; th
     consequence:
       'The secret is created and e-mailed to the owner, once. The key works as soon as the mail server accepts that e-mail.',
     done: null,
-    interrupted: ({ identifier: key, state }) =>
-      state === 'Active' ? `Interrupted; key ${key} is Active, and the e-mail with its secret was sent.` : null,
   },
   continuation: {
     ...{ begins: 'approval started', done: 'mailed' },
