@@ -8,8 +8,12 @@ import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import { isDecision } from '../../shared/operations/who.ts';
 import { joinWords } from '../../shared/text.ts';
+import { globalsOf } from '../context.ts';
+import { withContext } from '../database.ts';
+import { targetOf } from '../remote/target.ts';
 import type { KeysContext } from './context.ts';
-import { withKeys } from './with-keys.ts';
+import { localKeys } from './local-keys.ts';
+import { remoteKeys } from './remote/remote-keys.ts';
 
 // Makes commands with flags, examples and help from the operations of shared/operations.ts.
 
@@ -57,6 +61,13 @@ export function addCommand(
       return act(context, { identifier: identifier as string, given, isWaiting });
     }),
   );
+}
+
+/** Runs a command on keys in the local database or on a remote server. Throws what `targetOf` and the command throw. */
+async function withKeys(command: Command, act: (context: KeysContext) => Promise<void>): Promise<void> {
+  const target = await targetOf(command);
+  if (target.kind === 'host') return act({ ...globalsOf(command), ...remoteKeys(target.host) });
+  return withContext(command, 'use', ({ deps, actor, ...globals }) => act({ ...globals, ...localKeys(deps, actor) }));
 }
 
 function helpOf(operation: AnyOperation): string {
