@@ -1,5 +1,6 @@
 import type { Db } from '../../shared/db/connect.ts';
 import { profileNames, profiles } from '../../shared/db/schema/profiles.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
 import { foldName } from '../../shared/profiles/name.ts';
 
 type Columns = Partial<typeof profiles.$inferInsert> & { aliases?: string[] };
@@ -32,4 +33,12 @@ export function insertProfile(db: Db, { aliases = [], ...columns }: Columns = {}
       .run();
   }
   return id;
+}
+
+/** The usernames in the database of this file, in the order of their ids. Closes the file, so that a command may replace it. */
+export function usernamesIn(path: string): string[] {
+  const { $client } = openDatabase(path, 'use');
+  const rows = $client.query('SELECT username FROM profiles ORDER BY id').all() as { username: string }[];
+  $client.close();
+  return rows.map(({ username }) => username);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { withTables } from '../../../shared/db/tables.ts';
@@ -11,6 +11,7 @@ import { DESCRIPTION } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { nextVersion } from '../../support/machine/upgrade.ts';
+import { usernamesIn } from '../../support/profiles.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Restoring a backup with profiles that were erased since.
@@ -19,13 +20,17 @@ const DAY_MS = 86_400_000;
 
 type Output = { undoneErasures: { uid: number; at: string }[] | null; erasedAgain: number };
 
-/** A backup with Ada (who has a key), Bob, Cem and Dan; Ada and Cem were erased after it, and Dan once before it. */
-async function world() {
+/** Commands on the database in a folder. */
+function commandsIn(folder: string) {
+  const variables = { DATABASE_PATH: join(folder, 'profiles.db') };
+  return { variables, run: (...words: string[]) => profilectl(words, { variables }) };
+}
+
+/** A folder with a backup with Ada (who has a key), Bob, Cem and Dan; Ada and Cem were erased after it, and Dan once before it. */
+async function prepare() {
   const folder = tempFolder();
-  const db = join(folder, 'profiles.db');
   const file = join(folder, 'backup.sqlite');
-  const variables = { DATABASE_PATH: db };
-  const run = (...words: string[]) => profilectl(words, { variables });
+  const { variables, run } = commandsIn(folder);
   const put = (...lines: object[]) =>
     profilectl(['profiles', 'import', '-'], { variables, stdin: jsonLines(...lines) });
   const people = ['ada', 'bob', 'cem', 'dan'].map((username, at) => ({
@@ -44,11 +49,19 @@ async function world() {
   expect((await run('db', 'backup', file)).code).toBe(0);
   expect((await run('profiles', 'erase', 'cem', '--yes')).code).toBe(0);
   await put({ id: 1, deleted: true }, { id: 10, username: 'late' }, { id: 10, deleted: true });
-  const names = async () =>
-    (await run('profiles', 'export')).stdout
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line).username);
+  return { folder, identifier };
+}
+
+const prepared = await prepare();
+
+/** A copy of the prepared folder, which a test may change. */
+function world() {
+  const folder = tempFolder();
+  cpSync(prepared.folder, folder, { recursive: true });
+  const db = join(folder, 'profiles.db');
+  const file = join(folder, 'backup.sqlite');
+  const { variables, run } = commandsIn(folder);
+  const names = () => usernamesIn(db);
   /** The stored times of the erasures, by UID. */
   const erased = () => {
     const opened = openDatabase(db, 'use');
@@ -61,29 +74,29 @@ async function world() {
     expect(done.code).toBe(0);
     return { ...(JSON.parse(done.stdout) as Output), stderr: done.stderr };
   };
-  return { folder, db, file, variables, identifier, run, put, names, erased, restored };
+  return { db, file, variables, identifier: prepared.identifier, run, names, erased, restored };
 }
 
 describe('the erasures since a backup', () => {
   test('are listed by a restore, with UID and time, and the profiles exist again', async () => {
-    const { names, erased, restored } = await world();
+    const { names, erased, restored } = world();
     const times = erased();
-    expect(await names()).toEqual(['bob', 'dan']);
+    expect(names()).toEqual(['bob', 'dan']);
     const { undoneErasures, erasedAgain, stderr } = await restored();
     expect(undoneErasures).toEqual([3, 1].map((uid) => ({ uid, at: times.get(uid) as string })));
     expect(erasedAgain).toBe(0);
     expect(stderr).toContain(
       `The backup undoes 2 erasures. With --erase-again these profiles are erased again:\n  UID 3, erased at ${times.get(3)}\n  UID 1, erased at ${times.get(1)}\n`,
     );
-    expect(await names()).toEqual(['ada', 'bob', 'cem', 'dan']);
+    expect(names()).toEqual(['ada', 'bob', 'cem', 'dan']);
   }, 30_000);
 
   test('are repeated with --erase-again, keeping their times, and a VACUUM removes the texts', async () => {
-    const { db, identifier, run, names, erased, restored } = await world();
+    const { db, identifier, run, names, erased, restored } = world();
     const times = erased();
     const { undoneErasures, erasedAgain } = await restored('--erase-again');
     expect([undoneErasures?.map(({ uid }) => uid), erasedAgain]).toEqual([[3, 1], 2]);
-    expect(await names()).toEqual(['bob', 'dan']);
+    expect(names()).toEqual(['bob', 'dan']);
     for (const uid of [1, 3]) expect(erased().get(uid)).toBe(times.get(uid) as string);
     const key = JSON.parse((await run('keys', 'show', identifier, '--json')).stdout);
     expect(key).toMatchObject({ state: 'withdrawn', name: '', description: '', profile: null });
@@ -91,7 +104,7 @@ describe('the erasures since a backup', () => {
     const asOf = new Date(Date.parse(times.get(3) as string) - DAY_MS).toISOString();
     writeFileSync(`${db}.old`, jsonLines({ id: 3, username: 'cem' }));
     await run('profiles', 'import', '--as-of', asOf, `${db}.old`);
-    expect(await names()).toEqual(['bob', 'dan']);
+    expect(names()).toEqual(['bob', 'dan']);
     const tracesSince = async () => JSON.parse((await run('status', '--json')).stdout).erasure.tracesSince as string;
     expect(Date.parse(await tracesSince())).toBeGreaterThan(Date.parse(times.get(1) as string));
     expect((await run('db', 'vacuum')).code).toBe(0);
@@ -104,7 +117,7 @@ describe('the erasures since a backup', () => {
   }, 30_000);
 
   test('are listed before the question, which is asked again if another profile is erased before the answer', async () => {
-    const { db, file, run, names } = await world();
+    const { db, file, run, names } = world();
     const terminal = openTerminal(['db', 'restore', file, '--erase-again', '--db', db]);
     await terminal.see('The backup undoes 2 erasures. These profiles will be erased again:');
     await terminal.see('Replace ');
@@ -113,15 +126,15 @@ describe('the erasures since a backup', () => {
     await terminal.see('The database has changed since it was shown: other profiles were erased. Nothing was done.');
     await terminal.see('The backup undoes 3 erasures.');
     await terminal.see('Replace ');
-    expect(await names()).toEqual(['dan']);
+    expect(names()).toEqual(['dan']);
     terminal.type(`y${KEY.enter}`);
     await terminal.see('Erased 3 profiles again.');
     expect(await terminal.exited).toBe(0);
-    expect(await names()).toEqual(['dan']);
+    expect(names()).toEqual(['dan']);
   }, 30_000);
 
   test('are an empty list if there are none', async () => {
-    const { restored, run, file } = await world();
+    const { restored, run, file } = world();
     await restored();
     await run('db', 'backup', `${file}2`);
     const done = await run('db', 'restore', `${file}2`, '--yes', '--json', '--erase-again');
@@ -134,7 +147,7 @@ describe('the erasures since a backup', () => {
   ])(
     'are unknown if the database is %s, so --erase-again is refused',
     async (_what, content) => {
-      const { db, file, run, names } = await world();
+      const { db, file, run, names } = world();
       const elsewhere = `${db}-elsewhere`;
       if (content !== null) writeFileSync(elsewhere, content);
       const refused = await run('db', 'restore', file, '--yes', '--erase-again', '--db', elsewhere);
@@ -145,13 +158,13 @@ describe('the erasures since a backup', () => {
       const done = await run('db', 'restore', file, '--yes', '--json', '--db', elsewhere);
       expect(JSON.parse(done.stdout)).toMatchObject({ profiles: 4, undoneErasures: null, erasedAgain: 0 });
       expect(done.stderr).toContain('It is unknown which profiles were erased since the backup');
-      expect(await names()).toEqual(['bob', 'dan']);
+      expect(names()).toEqual(['bob', 'dan']);
     },
     30_000,
   );
 
   test('are repeated in a backup of an older schema, which is upgraded for that', async () => {
-    const { file, variables } = await world();
+    const { file, variables } = world();
     const { words } = nextVersion();
     const next = (...more: string[]) => profilectl(more, { variables, program: words });
     const upgrading = await startServerProcess(variables, { words: [...words, 'serve'] });
@@ -177,22 +190,22 @@ describe('the erasures since a backup', () => {
   ])(
     'are not repeated in a backup with %s: it is refused, and the database stays unchanged',
     async (_what, sql) => {
-      const { file, run, names } = await world();
+      const { file, run, names } = world();
       change(file, sql);
       const refused = await run('db', 'restore', file, '--yes', '--erase-again');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refused.stderr).toMatch(/ was changed outside of this program: it (has|lacks) /);
-      expect(await names()).toEqual(['bob', 'dan']);
+      expect(names()).toEqual(['bob', 'dan']);
     },
     30_000,
   );
 
   test('are also found if the backup records an erasure in the future, even beyond the range of dates', async () => {
-    const { file, names, restored } = await world();
+    const { file, names, restored } = world();
     change(file, 'INSERT INTO erased_profiles (id, at) VALUES (1, 9000000000000000)');
     expect((await restored()).undoneErasures?.map(({ uid }) => uid)).toEqual([3, 1]);
     expect((await restored('--erase-again')).undoneErasures).toEqual([{ uid: 1, at: new Date(8.64e15).toISOString() }]);
-    expect(await names()).toEqual(['bob', 'cem', 'dan']);
+    expect(names()).toEqual(['bob', 'cem', 'dan']);
   }, 30_000);
 });
 

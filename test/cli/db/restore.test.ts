@@ -24,6 +24,7 @@ import { jsonLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
+import { usernamesIn } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { tempFolder } from '../../support/world.ts';
 
@@ -45,22 +46,18 @@ expect((await runOnMade('db', 'backup', madeBackup)).code).toBe(0);
 await putIntoMade({ id: 2, username: 'bob' });
 
 /** A backup with Ada, and a database with Ada and Bob. */
-async function world() {
+function world() {
   const folder = tempFolder();
   cpSync(made, folder, { recursive: true });
   const { db, file, run, put } = commandsIn(folder);
-  const names = async (path = db) =>
-    (await profilectl(['profiles', 'export', '--db', path])).stdout
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line).username);
+  const names = (path = db) => usernamesIn(path);
   const aside = () => readdirSync(folder).filter((name) => name.includes('.before-restore-'));
   return { folder, db, file, run, put, names, aside };
 }
 
 describe('a backup that changes before the answer', () => {
   /** Another backup, with Ada and Bob. */
-  async function otherBackup({ folder, run }: Awaited<ReturnType<typeof world>>): Promise<string> {
+  async function otherBackup({ folder, run }: ReturnType<typeof world>): Promise<string> {
     const other = join(folder, 'other.sqlite');
     expect((await run('db', 'backup', other)).code).toBe(0);
     return other;
@@ -80,10 +77,10 @@ describe('a backup that changes before the answer', () => {
       },
     ],
   ])('%s is not restored, and the question is asked again', async (_what, change) => {
-    const here = await world();
+    const here = world();
     const { db, file, names, aside } = here;
     const other = await otherBackup(here);
-    const before = await names();
+    const before = names();
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
     await terminal.see('(1 profile, 0 keys)?');
     change(file, other);
@@ -92,11 +89,11 @@ describe('a backup that changes before the answer', () => {
     await terminal.see('Replace ');
     terminal.type(KEY.enter);
     expect(await terminal.exited).toBe(130);
-    expect([await names(), aside()]).toEqual([before, []]);
+    expect([names(), aside()]).toEqual([before, []]);
   });
 
   test('is restored after a second yes, to a question with its new counts', async () => {
-    const here = await world();
+    const here = world();
     const { db, file, put, names } = here;
     const other = await otherBackup(here);
     await put({ id: 3, username: 'eve' });
@@ -108,11 +105,11 @@ describe('a backup that changes before the answer', () => {
     terminal.type(`y${KEY.enter}`);
     await terminal.see('Restored 2 profiles and 0 keys');
     expect(await terminal.exited).toBe(0);
-    expect(await names()).toEqual(['ada', 'bob']);
+    expect(names()).toEqual(['ada', 'bob']);
   });
 
   test('is refused with --yes if it changes between the check and the copy, and the database stays unchanged', async () => {
-    const here = await world();
+    const here = world();
     const { db, file, names, aside } = here;
     const other = await otherBackup(here);
     const restore = prepareRestore(db, file);
@@ -120,31 +117,31 @@ describe('a backup that changes before the answer', () => {
     const error = await refusal(() => restore.run({ isRestored: false, by: onBox('root') }));
     restore.release();
     expect(error.code).toBe('changed_since');
-    expect([await names(), aside()]).toEqual([['ada', 'bob'], []]);
+    expect([names(), aside()]).toEqual([['ada', 'bob'], []]);
   });
 });
 
 describe('db restore', () => {
   test('replaces the database with the backup, and keeps all of the old database', async () => {
-    const { folder, db, file, run, names, aside } = await world();
+    const { folder, db, file, run, names, aside } = world();
     const before = readFileSync(file);
     const done = await run('db', 'restore', file, '--yes');
     expect(done).toMatchObject({ code: 0, stdout: `Restored 1 profile and 0 keys from ${file}.\n` });
     expect(done.stderr).toContain(
       'Keys revoked and profiles erased since this backup, if any, are back in their former state.',
     );
-    expect(await names()).toEqual(['ada']);
+    expect(names()).toEqual(['ada']);
     expect(statSync(db).mode & 0o777).toBe(0o600);
     const [kept = '', ...more] = aside();
     expect(more).toEqual([]);
     expect(done.stderr).toContain(join(folder, kept));
-    expect(await names(join(folder, kept))).toEqual(['ada', 'bob']);
+    expect(names(join(folder, kept))).toEqual(['ada', 'bob']);
     expect(readFileSync(file).equals(before)).toBe(true);
     expect((await run('db', 'check')).code).toBe(0);
   });
 
   test('keeps changes that are only in the write-ahead log of the old database', async () => {
-    const { folder, db, file, run, names, aside } = await world();
+    const { folder, db, file, run, names, aside } = world();
     // As after a crash, before a checkpoint.
     const sqlite = openDatabase(db, 'use').$client;
     sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
@@ -152,12 +149,12 @@ describe('db restore', () => {
     sqlite.close();
     for (const suffix of ['', '-wal']) copyFileSync(join(folder, `crashed${suffix}`), db + suffix);
     expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
-    expect(await names()).toEqual(['ada']);
-    expect(await names(join(folder, aside()[0] as string))).toEqual(['ada', 'robert']);
+    expect(names()).toEqual(['ada']);
+    expect(names(join(folder, aside()[0] as string))).toEqual(['ada', 'robert']);
   });
 
   test('drops mails that are waiting in the backup, and names each once for all its recipients', async () => {
-    const { folder, run, put } = await world();
+    const { folder, run, put } = world();
     await put({ id: 1, username: 'ada', email: 'ada@example.org' });
     const file = join(folder, 'with-request.sqlite');
     const words = ['--profile', 'ada', '--name', 'Bot', '--permission', 'api.lookup', '--description', 'd'.repeat(80)];
@@ -173,7 +170,7 @@ describe('db restore', () => {
   });
 
   test('works without a database, and ignores a stale write-ahead log', async () => {
-    const { folder, db, file, run, names, aside } = await world();
+    const { folder, db, file, run, names, aside } = world();
     const elsewhere = join(folder, 'new/place/profiles.db');
     const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
     const people = { admins: [], passkeys: [], tokens: [], isRestored: false };
@@ -188,7 +185,7 @@ describe('db restore', () => {
       erasedAgain: 0,
     };
     expect(JSON.parse(done.stdout)).toEqual(shown);
-    expect(await names(elsewhere)).toEqual(['ada']);
+    expect(names(elsewhere)).toEqual(['ada']);
     const sqlite = openDatabase(db, 'use').$client;
     sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
     copyFileSync(`${db}-wal`, join(folder, 'stale'));
@@ -196,59 +193,59 @@ describe('db restore', () => {
     rmSync(db);
     copyFileSync(join(folder, 'stale'), `${db}-wal`);
     expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
-    expect(await names()).toEqual(['ada']);
+    expect(names()).toEqual(['ada']);
     expect(aside()).toEqual([expect.stringMatching(/-wal$/)]);
   });
 
   test('replaces the target of a symbolic link, not the link', async () => {
-    const { folder, db, file, names, aside } = await world();
+    const { folder, db, file, names, aside } = world();
     const link = join(tempFolder(), 'link.db');
     symlinkSync(db, link);
     expect((await profilectl(['db', 'restore', file, '--yes', '--db', link])).code).toBe(0);
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
-    expect(await names()).toEqual(['ada']);
-    expect(await names(join(folder, aside()[0] as string))).toEqual(['ada', 'bob']);
+    expect(names()).toEqual(['ada']);
+    expect(names(join(folder, aside()[0] as string))).toEqual(['ada', 'bob']);
   });
 
   test('refuses while a server is running', async () => {
-    const { db, file, run, names, aside } = await world();
+    const { db, file, run, names, aside } = world();
     const server = await startServerProcess({ DATABASE_PATH: db });
     const done = await run('db', 'restore', file, '--yes');
     expect(done).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('is running on') });
     expect(await server.end()).toBe(0);
-    expect(await names()).toEqual(['ada', 'bob']);
+    expect(names()).toEqual(['ada', 'bob']);
     expect(aside()).toEqual([]);
   });
 
   test('keeps servers from starting while it asks', async () => {
-    const { db, file, names } = await world();
+    const { db, file, names } = world();
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
     await terminal.see('Replace ');
     const serve = await profilectl(['serve', '--db', db], { variables: { PORT: '0' } });
     expect(serve).toMatchObject({ code: 1, stderr: expect.stringContaining('is running on') });
     terminal.type(`n${KEY.enter}`);
     expect(await terminal.exited).toBe(130);
-    expect(await names()).toEqual(['ada', 'bob']);
+    expect(names()).toEqual(['ada', 'bob']);
   });
 
   test('refuses while another command has the database open (exit code 75)', async () => {
-    const { db, file, run, names, aside } = await world();
+    const { db, file, run, names, aside } = world();
     const other = openDatabase(db, 'use');
     other.$client.query('SELECT count(*) FROM profiles').get();
     const done = await run('db', 'restore', file, '--yes');
     other.$client.close();
     expect(done).toMatchObject({ code: 75, stderr: expect.stringContaining('Another command') });
-    expect(await names()).toEqual(['ada', 'bob']);
+    expect(names()).toEqual(['ada', 'bob']);
     expect(aside()).toEqual([]);
   }, 30_000);
 
   test('needs --yes without a terminal', async () => {
-    const { file, run } = await world();
+    const { file, run } = world();
     expect(await run('db', 'restore', file)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
   });
 
   test('refuses damaged backups and other files before it changes anything', async () => {
-    const { folder, db, file, run, names, aside } = await world();
+    const { folder, db, file, run, names, aside } = world();
     const text = join(folder, 'text');
     writeFileSync(text, 'not a database at all, whatever its name says');
     const foreign = join(folder, 'foreign');
@@ -284,13 +281,13 @@ describe('db restore', () => {
       expect(done.stderr).toMatch(sentence);
       expect(done).toMatchObject({ code: 1, stdout: '' });
     }
-    expect(await names()).toEqual(['ada', 'bob']);
+    expect(names()).toEqual(['ada', 'bob']);
     expect(aside()).toEqual([]);
     expect(readdirSync(folder).filter((name) => name.includes('unfinished'))).toEqual([]);
   });
 
   test('restores a backup of an older schema as it is, and says that serve upgrades it', async () => {
-    const { db, file } = await world();
+    const { db, file } = world();
     const { words } = nextVersion();
     const done = await profilectl(['db', 'restore', file, '--yes', '--db', db], { program: words });
     expect(done.stderr).toContain('older schema');
@@ -318,25 +315,25 @@ describe('db restore', () => {
       },
     ],
   ])('replaces %s like any other database, without calling it damaged', async (_what, make) => {
-    const { db, file, run, names, aside } = await world();
+    const { db, file, run, names, aside } = world();
     make(db);
     const done = await run('db', 'restore', file, '--yes');
     expect(done).toMatchObject({ code: 0, stderr: expect.not.stringContaining('damaged') });
-    expect(await names()).toEqual(['ada']);
+    expect(names()).toEqual(['ada']);
     expect(aside()).not.toEqual([]);
   });
 
   test('keeps a database even if it is too damaged to read', async () => {
-    const { folder, db, file, run, names, aside } = await world();
+    const { folder, db, file, run, names, aside } = world();
     writeFileSync(db, 'the disk has eaten it '.repeat(1000));
     const done = await run('db', 'restore', file, '--yes');
     expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('it is damaged') });
-    expect(await names()).toEqual(['ada']);
+    expect(names()).toEqual(['ada']);
     expect(readFileSync(join(folder, aside()[0] as string), 'utf8')).toStartWith('the disk has eaten it');
   });
 
   test('refuses to replace a damaged database with a write-ahead log, and says what to do', async () => {
-    const { folder, db, file, run, names, aside } = await world();
+    const { folder, db, file, run, names, aside } = world();
     const sqlite = openDatabase(db, 'use').$client;
     sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
     const log = readFileSync(`${db}-wal`);
@@ -355,16 +352,16 @@ describe('db restore', () => {
       renameSync(join(folder, name), join(folder, `moved ${name}`));
     }
     expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
-    expect(await names()).toEqual(['ada']);
+    expect(names()).toEqual(['ada']);
   });
 
   test('keeps a database with damaged pages, and says that it is damaged', async () => {
-    const { folder, db, file, run, names, aside } = await world();
+    const { folder, db, file, run, names, aside } = world();
     const damaged = readFileSync(db).fill(0xa5, 8192);
     writeFileSync(db, damaged);
     const done = await run('db', 'restore', file, '--yes');
     expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('it is damaged') });
-    expect(await names()).toEqual(['ada']);
+    expect(names()).toEqual(['ada']);
     expect(
       readFileSync(join(folder, aside()[0] as string))
         .subarray(8192)
@@ -373,7 +370,7 @@ describe('db restore', () => {
   });
 
   test('refuses to replace a database of another program', async () => {
-    const { folder, file, db } = await world();
+    const { folder, file, db } = world();
     const theirs = join(folder, 'theirs.db');
     const sqlite = openFile(theirs, 0);
     sqlite.run('PRAGMA application_id = 42');
