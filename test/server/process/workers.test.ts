@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { startServer } from '../../../server/main.ts';
 import type { RunningServer } from '../../../server/process/running-server.ts';
 import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
@@ -42,6 +42,10 @@ async function startCrew(deps = testDeps({ variables: { WORKERS: '3', METRICS_TO
   return { ...server, deps, log, workers };
 }
 
+// Servers of several tests; their databases stay open until the file is done.
+const three = testDeps({ variables: { WORKERS: '3', METRICS_TOKEN } });
+const two = testDeps({ variables: { WORKERS: '2', TRUSTED_PROXIES: '127.0.0.1' } });
+
 /** Sends a request on its own connection, so that the system selects the worker. */
 async function ask(server: { url: string }, path: string, secret: string): Promise<Response> {
   return get(server, path, secret, { headers: { Connection: 'close' } });
@@ -70,138 +74,141 @@ test('requests with one key on many connections: every worker answers, and toget
   expect(server.log.at(-1)?.message).toBe('Stopped.');
 });
 
-test('Retry-After is enough, whichever worker sends it and whichever answers next', async () => {
-  const server = await startCrew();
-  insertProfile(server.deps.db, { id: 7 });
-  const { secret } = await keyFor(server.deps, ['30/1s']);
-  const burst = (count: number) =>
-    Promise.all(Array.from({ length: count }, () => ask(server, '/api/lookup/uid/7', secret)));
-  for (let turn = 0; turn < 2; turn++) {
-    let wait: string | null = null;
-    while (wait === null)
-      wait = (await burst(31)).find(({ status }) => status === 429)?.headers.get('retry-after') ?? null;
-    await Bun.sleep(Number(wait) * 1_000);
-    expect((await burst(30)).map(({ status }) => status)).toEqual(Array(30).fill(200));
-  }
-  await server.stop();
-});
+describe('three workers', () => {
+  let server: Crew;
+  beforeAll(async () => {
+    server = await startCrew(three);
+    insertProfile(server.deps.db, { id: 7 });
+  });
+  afterAll(() => server.stop());
 
-test('a dead worker is logged, counted and replaced; limits stay exact, and the port always answers', async () => {
-  const server = await startCrew();
-  insertProfile(server.deps.db, { id: 7 });
-  const { secret } = await keyFor(server.deps, ['400/1h']);
-  const statuses: number[] = [];
-  let isDone = false;
-  const client = async () => {
-    while (!isDone) {
-      // The connections of the dying worker are lost; their requests may have been counted.
-      const answer = await ask(server, '/api/lookup/uid/7', secret).catch(() => null);
-      statuses.push(answer?.status ?? 0);
+  test('Retry-After is enough, whichever worker sends it and whichever answers next', async () => {
+    const { secret } = await keyFor(server.deps, ['30/1s']);
+    const burst = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => ask(server, '/api/lookup/uid/7', secret)));
+    for (let turn = 0; turn < 2; turn++) {
+      let wait: string | null = null;
+      while (wait === null)
+        wait = (await burst(31)).find(({ status }) => status === 429)?.headers.get('retry-after') ?? null;
+      await Bun.sleep(Number(wait) * 1_000);
+      expect((await burst(30)).map(({ status }) => status)).toEqual(Array(30).fill(200));
     }
-  };
-  const clients = [client(), client(), client(), client()];
-  const replaced = new Map(server.workers);
-  // Only the main thread sends messages to workers, so an invalid order is an uncaught error.
-  const kill = [
-    () => server.workers.get(1)?.terminate(),
-    () => server.workers.get(2)?.postMessage({ kind: 'order', id: 0, order: null }),
-  ];
-  for (const [index, die] of kill.entries()) {
-    const number = index + 1;
-    die();
-    while (!server.log.some(({ message }) => message === `Worker ${number} is serving again.`)) await Bun.sleep(5);
-  }
-  while (statuses.filter((status) => status === 429).length < 50) await Bun.sleep(5);
-  isDone = true;
-  await Promise.all(clients);
-  const count = (status: number) => statuses.filter((one) => one === status).length;
-  expect(count(200)).toBeLessThanOrEqual(400);
-  expect(count(200)).toBeGreaterThanOrEqual(400 - count(0));
-  expect(statuses.length).toBe(count(200) + count(429) + count(0));
-  expect(server.workers.get(1)).not.toBe(replaced.get(1));
-  expect(server.workers.get(3)).toBe(replaced.get(3));
-  expect(server.log.filter(({ level }) => level === 'error')).toEqual([
-    expect.objectContaining({ message: 'Worker 1 died and is replaced.' }),
-    expect.objectContaining({ message: 'Worker 2 died and is replaced.', cause: expect.stringContaining('null') }),
-  ]);
-  const text = await (await get(server, '/metrics', METRICS_TOKEN)).text();
-  expect(text).toContain('\nprofile_lookup_worker_restarts_total 2\n');
-  await server.stop();
-});
+  });
 
-test('/metrics of any worker has the sums of all workers, without delay', async () => {
-  const server = await startCrew();
-  insertProfile(server.deps.db, { id: 7 });
-  const { secret } = await keyFor(server.deps, ['1000/1h']);
-  for (let turn = 1; turn <= 4; turn++) {
-    const answers = await Promise.all(Array.from({ length: 25 }, () => ask(server, '/api/lookup/uid/7', secret)));
-    expect(answers.every(({ status }) => status === 200)).toBe(true);
-    const [one, other] = await Promise.all([
-      ask(server, '/metrics', METRICS_TOKEN),
-      ask(server, '/metrics', METRICS_TOKEN),
-    ]);
-    for (const answer of [one, other]) {
-      expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-      const text = await answer.text();
-      const uid = 'route="/api/lookup/uid/:uid"';
-      expect(text).toContain(`profile_lookup_http_requests_total{${uid},status="200"} ${25 * turn}\n`);
-      expect(text).toContain(`profile_lookup_http_request_duration_seconds_count{${uid}} ${25 * turn}\n`);
-    }
-  }
-  await server.stop();
-});
-
-test('every worker applies a revocation within 10 ms of its commit, and all share the count of failed logins', async () => {
-  const server = await startCrew(
-    testDeps({ variables: { WORKERS: '2', METRICS_TOKEN, TRUSTED_PROXIES: '127.0.0.1' } }),
-  );
-  const secret = await prepare(server.deps);
-  const seen = new Set<string>();
-  while (seen.size < 2) seen.add(prefixOf(await ask(server, '/api/key', secret)));
-  await revokeKey(server.deps, { identifier: secret.slice(4, 12), reason: 'Leaked.', by: onBox('admin') });
-  // A request that begins more than 10 ms after the commit is refused.
-  await Bun.sleep(10);
-  const from = (address: string) => {
-    const headers = { Connection: 'close', 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
-    return get(server, '/api/key', secret, { headers });
-  };
-  const answers = await Promise.all(Array.from({ length: 50 }, () => from('192.0.2.1')));
-  const count = (status: number) => answers.filter((answer) => answer.status === status).length;
-  expect([count(401), count(429)]).toEqual([30, 20]);
-  expect(new Set(answers.map(prefixOf)).size).toBe(2);
-  expect((await from('192.0.2.2')).status).toBe(401);
-  await server.stop();
-});
-
-test('every worker applies a suspension and a resumption within 10 ms of the commit', async () => {
-  const variables = { WORKERS: '2', TRUSTED_PROXIES: '127.0.0.1' };
-  const server = await startCrew(testDeps({ variables }));
-  const { secret, identifier } = await keyFor(server.deps, ['100000/1d']);
-  let sent = 0;
-  // Each request has a new IP address, which has no failed logins.
-  const from = () => {
-    const headers = {
-      Connection: 'close',
-      'X-Forwarded-For': `192.0.2.${++sent % 250}`,
-      'X-Forwarded-Proto': 'https',
+  test('a dead worker is logged, counted and replaced; limits stay exact, and the port always answers', async () => {
+    const { secret } = await keyFor(server.deps, ['400/1h']);
+    const statuses: number[] = [];
+    let isDone = false;
+    const client = async () => {
+      while (!isDone) {
+        // The connections of the dying worker are lost; their requests may have been counted.
+        const answer = await ask(server, '/api/lookup/uid/7', secret).catch(() => null);
+        statuses.push(answer?.status ?? 0);
+      }
     };
-    return get(server, '/api/key', secret, { headers });
-  };
-  /** The statuses of a burst of requests to both workers, sent 10 ms after a commit. */
-  const statuses = async () => {
+    const clients = [client(), client(), client(), client()];
+    const replaced = new Map(server.workers);
+    // Only the main thread sends messages to workers, so an invalid order is an uncaught error.
+    const kill = [
+      () => server.workers.get(1)?.terminate(),
+      () => server.workers.get(2)?.postMessage({ kind: 'order', id: 0, order: null }),
+    ];
+    for (const [index, die] of kill.entries()) {
+      const number = index + 1;
+      die();
+      while (!server.log.some(({ message }) => message === `Worker ${number} is serving again.`)) await Bun.sleep(5);
+    }
+    while (statuses.filter((status) => status === 429).length < 50) await Bun.sleep(5);
+    isDone = true;
+    await Promise.all(clients);
+    const count = (status: number) => statuses.filter((one) => one === status).length;
+    expect(count(200)).toBeLessThanOrEqual(400);
+    expect(count(200)).toBeGreaterThanOrEqual(400 - count(0));
+    expect(statuses.length).toBe(count(200) + count(429) + count(0));
+    expect(server.workers.get(1)).not.toBe(replaced.get(1));
+    expect(server.workers.get(3)).toBe(replaced.get(3));
+    expect(server.log.filter(({ level }) => level === 'error')).toEqual([
+      expect.objectContaining({ message: 'Worker 1 died and is replaced.' }),
+      expect.objectContaining({ message: 'Worker 2 died and is replaced.', cause: expect.stringContaining('null') }),
+    ]);
+    const text = await (await get(server, '/metrics', METRICS_TOKEN)).text();
+    expect(text).toContain('\nprofile_lookup_worker_restarts_total 2\n');
+  });
+
+  test('/metrics of any worker has the sums of all workers, without delay', async () => {
+    const { secret } = await keyFor(server.deps, ['1000/1h']);
+    for (let turn = 1; turn <= 4; turn++) {
+      const answers = await Promise.all(
+        Array.from({ length: 25 }, () => ask(server, '/api/lookup/username/user7', secret)),
+      );
+      expect(answers.every(({ status }) => status === 200)).toBe(true);
+      const [one, other] = await Promise.all([
+        ask(server, '/metrics', METRICS_TOKEN),
+        ask(server, '/metrics', METRICS_TOKEN),
+      ]);
+      for (const answer of [one, other]) {
+        expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+        const text = await answer.text();
+        const route = 'route="/api/lookup/username/:username"';
+        expect(text).toContain(`profile_lookup_http_requests_total{${route},status="200"} ${25 * turn}\n`);
+        expect(text).toContain(`profile_lookup_http_request_duration_seconds_count{${route}} ${25 * turn}\n`);
+      }
+    }
+  });
+});
+
+describe('two workers', () => {
+  let server: Crew;
+  beforeAll(async () => {
+    server = await startCrew(two);
+  });
+  afterAll(() => server.stop());
+
+  test('every worker applies a revocation within 10 ms of its commit, and all share the count of failed logins', async () => {
+    const secret = await prepare(server.deps);
+    const seen = new Set<string>();
+    while (seen.size < 2) seen.add(prefixOf(await ask(server, '/api/key', secret)));
+    await revokeKey(server.deps, { identifier: secret.slice(4, 12), reason: 'Leaked.', by: onBox('admin') });
+    // A request that begins more than 10 ms after the commit is refused.
     await Bun.sleep(10);
-    const answers = await Promise.all(Array.from({ length: 20 }, from));
-    while (new Set(answers.map(prefixOf)).size < 2) answers.push(await from());
-    return [...new Set(answers.map(({ status }) => status))];
-  };
-  expect(await statuses()).toEqual([200]);
-  for (let turn = 1; turn <= 10; turn++) {
-    moveByAdmin(server.deps, identifier, 'suspend');
-    expect([turn, await statuses()]).toEqual([turn, [401]]);
-    moveByAdmin(server.deps, identifier, 'resume');
-    expect([turn, await statuses()]).toEqual([turn, [200]]);
-  }
-  await server.stop();
+    const from = (address: string) => {
+      const headers = { Connection: 'close', 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
+      return get(server, '/api/key', secret, { headers });
+    };
+    const answers = await Promise.all(Array.from({ length: 50 }, () => from('198.51.100.1')));
+    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+    expect([count(401), count(429)]).toEqual([30, 20]);
+    expect(new Set(answers.map(prefixOf)).size).toBe(2);
+    expect((await from('198.51.100.2')).status).toBe(401);
+  });
+
+  test('every worker applies a suspension and a resumption within 10 ms of the commit', async () => {
+    const { secret, identifier } = await keyFor(server.deps, ['100000/1d']);
+    let sent = 0;
+    // Each request has a new IP address, which has no failed logins.
+    const from = () => {
+      const headers = {
+        Connection: 'close',
+        'X-Forwarded-For': `192.0.2.${++sent % 250}`,
+        'X-Forwarded-Proto': 'https',
+      };
+      return get(server, '/api/key', secret, { headers });
+    };
+    /** The statuses of a burst of requests to both workers, sent 10 ms after a commit. */
+    const statuses = async () => {
+      await Bun.sleep(10);
+      const answers = await Promise.all(Array.from({ length: 20 }, from));
+      while (new Set(answers.map(prefixOf)).size < 2) answers.push(await from());
+      return [...new Set(answers.map(({ status }) => status))];
+    };
+    expect(await statuses()).toEqual([200]);
+    for (let turn = 1; turn <= 10; turn++) {
+      moveByAdmin(server.deps, identifier, 'suspend');
+      expect([turn, await statuses()]).toEqual([turn, [401]]);
+      moveByAdmin(server.deps, identifier, 'resume');
+      expect([turn, await statuses()]).toEqual([turn, [200]]);
+    }
+  });
 });
 
 test('a stop under load finishes in-flight requests, and limits stay exact on the next server, with any number of workers', async () => {
@@ -238,7 +245,7 @@ test('a stop under load finishes in-flight requests, and limits stay exact on th
 
 describe('a failed start', () => {
   test('because of a port in use or a second server on the database is reported as with one thread, and leaves nothing behind', async () => {
-    const server = await startCrew();
+    const server = await startCrew(testDeps({ variables: { WORKERS: '2' } }));
     const other = testDeps({ variables: { WORKERS: '2' } });
     const taken = await startServer(other, { port: server.port }).catch((error) => error);
     expect([taken.code, taken.message]).toEqual(['refused', expect.stringContaining('in use')]);
