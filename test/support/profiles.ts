@@ -1,5 +1,7 @@
+import { noteChanges } from '../../shared/db/changes.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { profileNames, profiles } from '../../shared/db/schema/profiles.ts';
+import { writeProfiles } from '../../shared/db/write.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { foldName } from '../../shared/profiles/name.ts';
 
@@ -41,4 +43,15 @@ export function usernamesIn(path: string): string[] {
   const rows = $client.query('SELECT username FROM profiles ORDER BY id').all() as { username: string }[];
   $client.close();
   return rows.map(({ username }) => username);
+}
+
+/**
+ * Changes profiles by SQL, and records that any may have changed. Without that, a running server that writes at the same moment
+ * (it stores the usage of keys) shows the change up to ten seconds later.
+ */
+export function changeBySql(db: Db, sql: string, values: (number | string)[] = []): void {
+  writeProfiles(db, () => {
+    db.$client.run(sql, values);
+    noteChanges(db.$client, null);
+  });
 }

@@ -3,7 +3,7 @@ import { LeaderboardPage } from '../../../shared/api/bodies.ts';
 import { exportProfile } from '../../../shared/profiles/export.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeBySql, insertProfile } from '../../support/profiles.ts';
 import { giveKeysTo, keyFor } from '../../support/requests.ts';
 
 // Pages as a client sees them: ties across page boundaries, and a board that changes while it is read.
@@ -19,7 +19,7 @@ for (const [index, viewsCount] of VIEWS.entries()) insertProfile(db, { id: index
 giveKeysTo(server.deps, 1);
 
 function setViews(id: number, viewsCount: number): void {
-  db.$client.run('UPDATE profiles SET views_count = ? WHERE id = ?', [viewsCount, id]);
+  changeBySql(db, 'UPDATE profiles SET views_count = ? WHERE id = ?', [viewsCount, id]);
   // Servers apply a change within 10 ms.
   server.deps.clock.advance(10);
 }
@@ -74,13 +74,13 @@ describe('a board that changes between two pages', () => {
     const longer = await page(4, 0);
     expect([longer.ranks, longer.total]).toEqual([head.ranks, 13]);
     expect(longer.etag).not.toBe(head.etag);
-    db.$client.run('DELETE FROM profile_names WHERE profile_id = 13');
-    db.$client.run('DELETE FROM profiles WHERE id = 13');
+    changeBySql(db, 'DELETE FROM profile_names WHERE profile_id = 13');
+    changeBySql(db, 'DELETE FROM profiles WHERE id = 13');
     setViews(12, 0);
   });
 
   test('omits banned profiles, and ranks the others without them', async () => {
-    db.$client.run('UPDATE profiles SET banned = 1 WHERE id = 2');
+    changeBySql(db, 'UPDATE profiles SET banned = 1 WHERE id = 2');
     const { ranks, total } = await page(5, 0);
     expect([ranks, total]).toEqual([
       [
@@ -92,7 +92,7 @@ describe('a board that changes between two pages', () => {
       ],
       11,
     ]);
-    db.$client.run('UPDATE profiles SET banned = 0 WHERE id = 2');
+    changeBySql(db, 'UPDATE profiles SET banned = 0 WHERE id = 2');
   });
 });
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { FoundProfiles } from '../../../shared/api/bodies.ts';
 import { MANY_MAX } from '../../../shared/api/parameters.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeBySql, insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
 
@@ -103,7 +103,7 @@ test('the tag is the same exactly if the body is the same, however the query is 
     'username=x',
   ];
   const tags = [tag, ...(await Promise.all(others.map(tagOf)))];
-  server.deps.db.$client.run('UPDATE profiles SET views_count = views_count + 1 WHERE id = 8');
+  changeBySql(server.deps.db, 'UPDATE profiles SET views_count = views_count + 1 WHERE id = 8');
   tags.push(await tagOf('username=ada&uid=8&username=x'));
   expect(new Set(tags).size).toBe(9);
 });

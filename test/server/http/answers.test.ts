@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { matches } from '../../../server/http/conditional.ts';
 import { etagOf } from '../../../shared/etag.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeBySql, insertProfile } from '../../support/profiles.ts';
 import { KEY_ROUTES, pathOf, prepare, withQuery } from '../../support/requests.ts';
 
 const server = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles' } });
@@ -75,7 +75,7 @@ test('an ETag depends on the body alone', async () => {
   const byId = await get(server, '/api/lookup/uid/71', secret);
   const byName = await get(server, '/api/lookup/username/TWIN', secret);
   expect(byId.headers.get('etag')).toBe(byName.headers.get('etag'));
-  server.deps.db.$client.run('UPDATE profiles SET views_count = 1 WHERE id = 71');
+  changeBySql(server.deps.db, 'UPDATE profiles SET views_count = 1 WHERE id = 71');
   expect((await get(server, '/api/lookup/uid/71', secret)).headers.get('etag')).not.toBe(byId.headers.get('etag'));
   const quoted = byId.headers.get('etag') as string;
   expect(quoted).toMatch(/^"[\x21\x23-\x7e]{22}"$/);

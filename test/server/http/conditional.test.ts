@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { get, getRaw, sendRaw, startTestServer, takeApart } from '../../support/http.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeBySql, insertProfile } from '../../support/profiles.ts';
 import { KEY_ROUTES, keyFor, pathOf, prepare } from '../../support/requests.ts';
 
 // Conditional requests (RFC 9110, section 13) with several clients, several fields or other conditions. answers.test.ts tests
@@ -94,11 +94,11 @@ describe('If-None-Match', () => {
 test('changing a public field changes the tag, changing a private field does not', async () => {
   const tag = async () => (await get(server, '/api/lookup/uid/7', secret)).headers.get('etag');
   const before = await tag();
-  server.deps.db.$client.run("UPDATE profiles SET email = 'new@example.org', auth_id = 'x' WHERE id = 7");
+  changeBySql(server.deps.db, "UPDATE profiles SET email = 'new@example.org', auth_id = 'x' WHERE id = 7");
   expect(await tag()).toBe(before);
-  server.deps.db.$client.run('UPDATE profiles SET show_followers_count = 0 WHERE id = 7');
+  changeBySql(server.deps.db, 'UPDATE profiles SET show_followers_count = 0 WHERE id = 7');
   const hidden = await tag();
   expect(hidden).not.toBe(before);
-  server.deps.db.$client.run('UPDATE profiles SET followers_count = 99 WHERE id = 7');
+  changeBySql(server.deps.db, 'UPDATE profiles SET followers_count = 99 WHERE id = 7');
   expect(await tag()).toBe(hidden);
 });

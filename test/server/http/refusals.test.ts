@@ -6,7 +6,7 @@ import { systemRandom } from '../../../shared/random.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { issue, keyIn, moveByAdmin } from '../../support/keys.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeBySql, insertProfile } from '../../support/profiles.ts';
 import {
   BOTH,
   expectRefusal,
@@ -86,7 +86,8 @@ describe('keys that don’t work: one sentence for all of them', () => {
     bad.set('revoked', revoked.secret);
     bad.set('expired', expiring.secret);
     const banned = await keyFor(deps, ['9/1m']);
-    deps.db.$client.run(
+    changeBySql(
+      deps.db,
       'UPDATE profiles SET banned = 1 WHERE id = (SELECT profile_id FROM api_keys WHERE identifier = ?)',
       [banned.identifier],
     );

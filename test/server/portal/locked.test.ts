@@ -62,7 +62,7 @@ for (const file of ['database', 'sessions'] as const) {
     let shown = 0;
     while (!isDone) {
       expect((await show('/developers/keys')).status).toBe(200);
-      shown++;
+      if (!isDone) shown++;
       await Bun.sleep(10);
     }
     const [answer] = await sent;
@@ -72,8 +72,8 @@ for (const file of ['database', 'sessions'] as const) {
     expect(await answer.text()).toContain('What you typed is still here.');
     expect(tookMs).toBeGreaterThanOrEqual(2_000);
     expect(tookMs).toBeLessThan(5_000);
-    // If the forms held up other pages, one would be shown.
-    expect(shown).toBeGreaterThan(3);
+    // If the forms held up other pages, at most the one before them would be shown.
+    expect(shown).toBeGreaterThan(1);
     expect((await send(path, form)).status).toBe(303);
   }, 20_000);
 
