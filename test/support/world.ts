@@ -44,20 +44,22 @@ export function testConfig(variables: Record<string, string> = {}): Config {
   return readConfig(variables);
 }
 
-/** An empty database with the current schema. */
-let emptyDatabase: Buffer | null = null;
-
-/** Creates the file of a database as a copy, because migrating a new one takes ten times as long. */
-function createDatabase(path: string): void {
-  if (existsSync(path) || !existsSync(dirname(path))) return;
-  emptyDatabase ??= makeEmptyDatabase(join(tempFolder(), 'empty.db'));
-  writeFileSync(path, emptyDatabase, { mode: 0o600 });
+/** Returns a function that creates files as copies of the one that `make` returns the path of; others stay as they are. */
+export function copying(make: () => string): (path: string) => void {
+  let content: Buffer | null = null;
+  return (path) => {
+    if (existsSync(path) || !existsSync(dirname(path))) return;
+    content ??= readFileSync(make());
+    writeFileSync(path, content, { mode: 0o600 });
+  };
 }
 
-function makeEmptyDatabase(path: string): Buffer {
+/** Creates an empty database with the current schema. Migrating a new file would take ten times as long. */
+const createDatabase = copying(() => {
+  const path = join(tempFolder(), 'empty.db');
   openDatabase(path, 'serve').$client.close();
-  return readFileSync(path);
-}
+  return path;
+});
 
 /**
  * Real dependencies, on a new database in its own folder or at the DATABASE_PATH of `variables`; mail is written to

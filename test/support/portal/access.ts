@@ -3,12 +3,13 @@ import { addToken } from '../../../shared/backends/backend-tokens.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import { sessionsPath } from '../../../shared/sessions-file/sessions-path.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { handOver } from '../../../shared/sign-in/hand-over.ts';
 import { readAdminGeneration } from '../../../shared/sign-ins/admin-binding.ts';
 import { onBox } from '../actors.ts';
 import { notedRandom } from '../secret-search.ts';
-import { testDeps } from '../world.ts';
+import { copying, testDeps } from '../world.ts';
 
 /** Hands over the owner of a profile with a backend's token, and returns the ticket in the URL. */
 export function ticketFor(access: Access, uid: number, openedBy = openerFor(access)): string {
@@ -30,11 +31,20 @@ export function adminToSign(access: Access, name: string): Signed | null {
 /** What a sign-in records about the browser. */
 export const CLIENT = { address: '192.0.2.7', agent: 'A browser' };
 
+/** Creates an empty sessions file, with the same key each time. */
+const createSessionsFile = copying(() => {
+  const { config } = testDeps();
+  const sessions = openSessionsFile(config.databasePath);
+  closeSessionsFile(sessions);
+  return sessions.path;
+});
+
 /** Dependencies on a new database and its sessions file, which is closed when the test file is done. */
 export function testAccess(
   changes: Partial<Deps> & { variables?: Record<string, string> } = {},
 ): Access & { folder: string } {
   const deps = testDeps(changes);
+  createSessionsFile(sessionsPath(deps.config.databasePath));
   const sessions = openSessionsFile(deps.config.databasePath);
   afterAll(() => closeSessionsFile(sessions));
   return { ...deps, sessions };
