@@ -23,7 +23,7 @@ import { hiddenIn, withPasskey } from './support/portal/admin-pages.ts';
 import { call, personTokenFor, tokenFor } from './support/portal/manage.ts';
 import { fetchPage, type PageAnswer, plainNumbers, signInOwner, unescaped } from './support/portal/pages.ts';
 import { remoteWorld } from './support/portal/remote.ts';
-import { rounds, seededRandom } from './support/rounds.ts';
+import { drawHalf, seededRandom } from './support/rounds.ts';
 
 // Every operation of the table, performed by every role on their own key, another's and an unknown one, through every
 // door. The table says who may do what, and each door must agree. A new entry needs no line here.
@@ -376,23 +376,14 @@ function oddValues(input: string, schema: z.core.$ZodType): unknown[] {
   return kind === 'url' ? [...texts, 'ftp://example.org', 'https://example.org/a\r\nb'] : texts;
 }
 
+// Several fields have the same kinds of values.
 const chance = seededRandom('values at doors');
-
-/** Half of these values by default, all in `test:long`: several fields have the same kinds of values. */
-function drawn(values: unknown[]): unknown[] {
-  const count = rounds(2 * values.length);
-  return values
-    .map((value) => ({ value, at: chance() }))
-    .sort((a, b) => a.at - b.at)
-    .slice(0, count)
-    .map(({ value }) => value);
-}
 
 const WITH_VALUES = ALL_OPERATIONS.filter(({ event }) => event !== null).flatMap((operation) =>
   Object.entries(operation.input.shape)
     .filter(([input]) => input in SAMPLES)
     .flatMap(([input, schema]) =>
-      drawn(oddValues(input, schema)).map((value) => {
+      drawHalf(oddValues(input, schema), chance).map((value) => {
         const shown = JSON.stringify(value);
         return [operation.name, input, shown.slice(0, 40), shown.length, { operation, value }] as const;
       }),

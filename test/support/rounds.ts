@@ -26,3 +26,11 @@ export function seededRandom(name: string): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** Half of these values by default, drawn by {@link seededRandom} in another order; in `bun run test:long` all. */
+export function drawHalf<T>(values: readonly T[], random: () => number): T[] {
+  return Array.from(values, (value) => ({ value, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .slice(0, rounds(2 * values.length))
+    .map(({ value }) => value);
+}
