@@ -9,10 +9,12 @@ import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli
 import { jsonLines } from '../../support/import.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { enrol } from '../../support/portal/admins.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
-// A disk that fails once, at each system call that `db restore` makes for the old database. Skipped, and listed as
-// such, if strace is missing or not permitted to trace.
+// A disk that fails once, at the system calls that `db restore` makes for the old database or the backup: at each in
+// `test:long`, by default at a random quarter of each kind. Skipped, and listed as such, if strace is missing or not
+// permitted to trace.
 
 /** The calls that fail. Locking and looking for files happens before and after reading and writing them. */
 const CALLS = [
@@ -77,10 +79,13 @@ async function restoreIn(made: string, instruction: string, of: 'database' | 'ba
     of === 'backup' ? [join(folder, 'backup.sqlite')] : ['', '-wal', '-shm', '.sessions'].map((suffix) => db + suffix);
   const paths = files.flatMap((path) => ['-P', path]);
   const restore = profilectlWords(['db', 'restore', join(folder, 'backup.sqlite'), '--yes', '--db', db]);
-  const child = Bun.spawn(['strace', '-f', '-qq', '-o', trace, '-e', instruction, ...paths, ...restore], {
-    env: cleanEnvironment(),
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const child = Bun.spawn(
+    ['strace', '-f', '--seccomp-bpf', '-qq', '-o', trace, '-e', instruction, ...paths, ...restore],
+    {
+      env: cleanEnvironment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   const done = { stderr: await new Response(child.stderr).text(), code: await child.exited };
   const left = readdirSync(folder).filter((name) => /before-restore|unfinished/.test(name));
   return { db, done, left, seen: readFileSync(trace, 'utf8') };
@@ -92,16 +97,25 @@ function timesIn(seen: string): [string, number][] {
   return CALLS.map((call) => [call, names.filter((name) => name === call).length]);
 }
 
+/** Which of `times` calls fail, the first being 1: as many as {@link rounds} says, at random. */
+function failing(times: number, random: () => number): number[] {
+  const order = Array.from({ length: times }, (_, at) => ({ when: at + 1, by: random() }));
+  const drawn = order.sort((a, b) => a.by - b.by).slice(0, times && rounds(times));
+  return drawn.map(({ when }) => when);
+}
+
 test.skipIf(!HAS_STRACE)(
   'a disk that fails once never damages a sound database: everything is as before, or restored',
   async () => {
     const made = await makeWorld();
     const people = { admins: ['Grace'], passkeys: ['Laptop'], tokens: ['backend'] };
     const { seen } = await restoreIn(made, `trace=${CALLS.join(',')}`);
-    const failures = timesIn(seen).flatMap(([call, times]) =>
-      Array.from({ length: times }, (_, at) => `inject=${call}:error=EIO:when=${at + 1}`),
+    const calls = timesIn(seen);
+    expect(calls.reduce((sum, [, times]) => sum + times, 0)).toBeGreaterThan(30);
+    const random = seededRandom('failures of the database');
+    const failures = calls.flatMap(([call, times]) =>
+      failing(times, random).map((when) => `inject=${call}:error=EIO:when=${when}`),
     );
-    expect(failures.length).toBeGreaterThan(30);
     const wrong = [];
     for (const failure of failures) {
       const { db, done, left, seen: failed } = await restoreIn(made, failure);
@@ -126,7 +140,7 @@ test.skipIf(!HAS_STRACE)(
     const { seen } = await restoreIn(made, 'trace=pread64', 'backup');
     const times = seen.split('\n').filter((line) => line.includes('pread64(')).length;
     expect(times).toBeGreaterThan(30);
-    for (let when = 1; when <= times; when += 5) {
+    for (const when of failing(times, seededRandom('failures of the backup')).filter((_, at) => at % 5 === 0)) {
       const { done, left } = await restoreIn(made, `inject=pread64:error=EIO:when=${when}`, 'backup');
       expect(done.stderr).not.toMatch(/damaged|bug/);
       expect({ when, code: done.code, left }).toEqual({ when, code: 1, left: [] });
