@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { SEND_BUFFER_BYTES } from '../../../server/http/send-buffer-limit.ts';
 import { etagOf } from '../../../shared/etag.ts';
 import { get, startTestServer, takeApart } from '../../support/http.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeBySql, insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor } from '../../support/requests.ts';
 
 // Profiles 1 to 100 take 3 KB each, 101 to 200 90 KB, 201 to 210 900 KB, 211 5 MB, which no import allows. Linux itself buffers
@@ -82,7 +82,7 @@ describe.each(Object.entries(KINDS))('%s', (_kind, path) => {
     const answer = await ask(path);
     const late = await askSlowly(path);
     const id = Number(/offset=(\d+)/.exec(path)?.[1] ?? 100) + 1;
-    db.$client.run("UPDATE profiles SET display_name = 'Changed' WHERE id = ?", [id]);
+    changeBySql(db, "UPDATE profiles SET display_name = 'Changed' WHERE id = ?", [id]);
     // Servers apply a change within 10 ms.
     server.deps.clock.advance(10);
     expect((await answer.text()) === wanted).toBe(true);
@@ -133,8 +133,8 @@ describe('a response has at most 1 MiB', () => {
     // The limit counts bytes, not characters.
     insertProfile(db, { id: 300, viewsCount: 0, customize: JSON.stringify({ text: '★'.repeat(400_000) }) });
     expect(await expectRefusal(await ask(batch(300, 1)), 400)).toContain('request fewer');
-    db.$client.run('DELETE FROM profile_names WHERE profile_id = 300');
-    db.$client.run('DELETE FROM profiles WHERE id = 300');
+    changeBySql(db, 'DELETE FROM profile_names WHERE profile_id = 300');
+    changeBySql(db, 'DELETE FROM profiles WHERE id = 300');
   });
 });
 
