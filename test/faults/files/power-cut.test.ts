@@ -39,7 +39,19 @@ async function expectSynced(workers: string): Promise<void> {
   const { secret } = await keyFor(deps, ['100000/1d']);
   const trace = join(tempFolder(), 'trace');
   // -D: the server, not strace, is the child of this process.
-  const strace = ['strace', '-D', '-f', '-qq', '-y', '-ttt', '-e', 'trace=pwrite64,fdatasync,fsync', '-o', trace];
+  const strace = [
+    'strace',
+    '-D',
+    '-f',
+    '--seccomp-bpf',
+    '-qq',
+    '-y',
+    '-ttt',
+    '-e',
+    'trace=pwrite64,fdatasync,fsync',
+    '-o',
+    trace,
+  ];
   const server = await startServerProcess(
     { DATABASE_PATH: deps.config.databasePath, WORKERS: workers },
     { words: [...strace, ...profilectlWords(['serve'])] },

@@ -29,7 +29,7 @@ async function world() {
   const startUntil = (signal: string, words: readonly string[]) => {
     // -D: the command is the child of this process, and strace traces it from a separate one.
     const trace = join(tempFolder(), 'trace');
-    const strace = ['strace', '-D', '-f', '-qq', '-o', trace];
+    const strace = ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-o', trace];
     const child = Bun.spawn([...strace, '-e', `inject=link,linkat:signal=${signal}`, ...PROGRAM, ...words], {
       env: cleanEnvironment(variables),
       stdio: ['ignore', 'ignore', 'ignore'],
