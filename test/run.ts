@@ -1,14 +1,5 @@
-import {
-  appendFileSync,
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-} from 'node:fs';
-import { freemem, tmpdir } from 'node:os';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TARGETS } from '../deploy/release/targets.ts';
 import { SEED } from './support/rounds.ts';
@@ -71,24 +62,6 @@ function chooseRuns(): string[][] {
   const together = [`--parallel=${PROCESSES}`, '--no-isolate', `--timings=${TIMINGS}`];
   if (MODE === '--timings') together.push('--update-timings');
   return MODE === '--fast' ? [[...together, ...leaveOut(SLOW)]] : [[...together, ...leaveOut(ALONE)], ALONE];
-}
-
-/** Linux's folder in memory. */
-const MEMORY = '/dev/shm';
-
-/** How much memory must be available to keep the files there: twice what `test:long` writes. */
-const MEMORY_BYTES = 8 * 1024 ** 3;
-
-/**
- * The parent of the folder with all files of the tests: in memory if there is enough of it and programs may run there, because
- * on a disk the tests take a fifth longer; else, or if the caller set TMPDIR, the system's temporary folder.
- */
-function parentFolder(): string {
-  if (process.env.TMPDIR !== undefined || !existsSync(MEMORY)) return tmpdir();
-  const mounts = readFileSync('/proc/mounts', 'utf8');
-  const { bavail, bsize } = statfsSync(MEMORY);
-  const isFit = new RegExp(`^tmpfs ${MEMORY} tmpfs (?!\\S*\\b(noexec|ro)\\b)`, 'm').test(mounts);
-  return isFit && Math.min(bavail * bsize, freemem()) > MEMORY_BYTES ? MEMORY : tmpdir();
 }
 
 /** The caller's environment without variables that configure the product, so that a test sees only those it sets. */
@@ -220,14 +193,7 @@ async function runAll(folder: string): Promise<boolean> {
 }
 
 say(`TEST_SEED=${CHANCE.TEST_SEED} TEST_ROUNDS=${CHANCE.TEST_ROUNDS}`);
-const folder = mkdtempSync(join(parentFolder(), 'pl-run-'));
-// Files in memory would otherwise stay there until the next start of the machine.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    rmSync(folder, { recursive: true, force: true });
-    process.exit(1);
-  });
-}
+const folder = mkdtempSync(join(tmpdir(), 'pl-run-'));
 // Everybody may start the binary, because a test does so as another user.
 chmodSync(folder, 0o755);
 try {
