@@ -78,5 +78,7 @@ describe.skipIf(!hasChromium)('in a browser', () => {
     }
     const { page } = await openPage(`${server.url}/developers/sign-in`, { width: 1280, colorScheme: 'light' });
     await expectUsable(page);
+    await page.goto(`${server.url}/docs`);
+    await expectUsable(page);
   }, 60_000);
 });
