@@ -101,7 +101,7 @@ export const PORTAL_REFUSALS = {
   /** Something has changed since it was shown to the person who confirmed it. */
   changed_since: {
     status: 409,
-    sentence: 'This has changed since it was shown; look at it again. Nothing was done.',
+    when: 'the key has changed since the version in If-Match; the sentence says what',
   },
   /** An admin has requested too many passkey challenges. */
   too_many_challenges: {

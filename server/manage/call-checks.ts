@@ -47,9 +47,9 @@ export function admitCaller(at: ArrivedCall, open: (request: Request) => PortalS
   const services = open(at.request);
   const { access, background, report } = services;
   const sent = credentialsOf(at.request.headers.get('authorization'));
-  if (sent === null) throw NO_TOKEN;
+  if (sent === null) throw TOKEN_REFUSALS.no_credentials;
   const caller = readCaller(access, sent);
-  if (caller === null) throw BAD_TOKEN;
+  if (caller === null) throw TOKEN_REFUSALS.invalid_token;
   const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
   runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteCall(access, caller)), onFault);
   return { ...at, services, access, caller };
@@ -62,8 +62,11 @@ function readCaller(access: Access, sent: string): Caller | null {
   return person === null ? null : { kind: 'person', token: person };
 }
 
-const NO_TOKEN = new AppError('no_credentials', 'A token is required, sent as "Authorization: Bearer <token>".');
-const BAD_TOKEN = new AppError('invalid_token', 'This token is not valid.');
+/** The refusals of requests without a valid token, also used for the OpenAPI document. */
+export const TOKEN_REFUSALS = {
+  no_credentials: new AppError('no_credentials', 'A token is required, sent as "Authorization: Bearer <token>".'),
+  invalid_token: new AppError('invalid_token', 'This token is not valid.'),
+} as const;
 
 function noteCall(access: Access, { kind, token }: Caller): void {
   if (kind === 'person') noteUse(access, token);

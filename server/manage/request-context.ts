@@ -69,14 +69,20 @@ export function lackOfRight(right: BackendRight): AppError {
   return new AppError('insufficient_scope', `This token lacks the right ${right}.`, { scope: right });
 }
 
+/** The refusals of the other kind of token, also used for the OpenAPI document. */
+export const WRONG_TOKEN = {
+  person: new AppError('forbidden', 'A personal token can’t do this; use a backend’s token.'),
+  backend: new AppError('forbidden', 'A backend’s token can’t do this; use a personal token.'),
+} as const;
+
 /** The token of a calling backend. Throws `forbidden` if a person calls. */
 export function backendTokenOf({ caller }: Pick<Call, 'caller'>): BackendToken {
   if (caller.kind === 'backend') return caller.token;
-  throw new AppError('forbidden', 'A personal token can’t do this; use a backend’s token.');
+  throw WRONG_TOKEN.person;
 }
 
 /** The token of a calling person. Throws `forbidden` if a backend calls. */
 export function personTokenOf({ caller }: Pick<Call, 'caller'>): CliLogin {
   if (caller.kind === 'person') return caller.token;
-  throw new AppError('forbidden', 'A backend’s token can’t do this; use a personal token.');
+  throw WRONG_TOKEN.backend;
 }

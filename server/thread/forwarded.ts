@@ -61,6 +61,6 @@ export function routeFor<Route extends { method: string }>(routes: readonly Rout
   const route = routes.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
   if (route !== undefined) return route;
   const methods = routes.flatMap((one) => (one.method === 'GET' ? ['GET', 'HEAD'] : [one.method]));
-  const sentence = `This path answers ${methods.join(', ').replace(/, (\w+)$/, ' and $1')} only.`;
+  const sentence = `This path only supports ${methods.join(', ').replace(/, (\w+)$/, ' and $1')}.`;
   throw new AppError('method_not_allowed', sentence, { allow: methods.join(', ') });
 }

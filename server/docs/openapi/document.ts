@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { BODIES } from '../../../shared/api/bodies.ts';
-import { AppError, type DocumentedCode, type ErrorCode } from '../../../shared/errors.ts';
+import { AppError, type DocumentedCode } from '../../../shared/errors.ts';
 import { isPermission } from '../../../shared/keys/permissions.ts';
 import { lackOf } from '../../http/with-key.ts';
 import { OTHER_REFUSALS, rateLimitHeaders, refusalsOfAccess } from './api-refusals.ts';
@@ -46,6 +46,7 @@ async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
     bodyOf: () => BODIES.Error,
     headersOf: (codes) => rateLimitHeaders(codes, access),
     hasFixedValues: true,
+    hasRemedies: true,
     made,
   });
   const paths = Object.entries(API_OPERATIONS).map(([path, doc]) => {
@@ -127,8 +128,7 @@ function refused(doc: OperationDoc, ask: Known, style: RefusalStyle): ZodOpenApi
     if (headers.get('X-Error-Code') !== code) throw new Error(`${target} is not refused as ${code}.`);
     thrown[code as DocumentedCode] = new AppError(code as DocumentedCode, JSON.parse(body).error);
   }
-  const codes = [...refusalsOfAccess(doc), ...(Object.keys(thrown) as ErrorCode[]), ...(doc.refusals ?? [])];
-  return refusalResponses(style, codes, thrown, doc.operationId);
+  return refusalResponses(style, [...refusalsOfAccess(doc), ...(doc.refusals ?? [])], thrown, doc.operationId);
 }
 
 /** The success responses: 200, and 304 if the operation supports it. */

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
+import { AppError, type ClientCode, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
 import { type PublicRefusal, publicRefusal } from '../../http/errors.ts';
 import { rateLimited } from '../../http/quota.ts';
 import { tooManyFailures } from '../../http/throttle.ts';
 import { COMMON_HEADERS, type Headers, headersNamed, ownHeader } from './headers.ts';
 
 /** Refusals as a route throws them, by their codes. */
-export type Thrown = Partial<Record<ErrorCode, AppError>>;
+export type Thrown = Partial<Record<ClientCode, AppError>>;
 
 /** How a document describes refusals. */
 export type RefusalStyle = {
@@ -18,22 +18,25 @@ export type RefusalStyle = {
   readonly headersOf: (codes: readonly ErrorCode[]) => readonly string[];
   /** Whether headers such as Allow have the same value on every route, so that the document can list the values. */
   readonly hasFixedValues: boolean;
+  /** Whether examples say what to do about a refusal. */
+  readonly hasRemedies: boolean;
   /** The components made so far, by their ids: equal responses share one. */
   readonly made: Map<string, { signature: string; response: ZodOpenApiResponseObject }>;
 };
 
 /**
- * The responses of these refusals, one for each status, as the server sends them. `thrown` has the refusals with their own
- * sentences. Responses of an operation become components, with `operationId` in their names if only their sentences differ;
+ * The responses of these refusals, one for each status, as the server sends them. `thrown` has further ones, or own sentences
+ * of some. Responses of an operation become components, with `operationId` in their names if only their sentences differ;
  * with null they are inlined.
  */
 export function refusalResponses(
   style: RefusalStyle,
-  codes: Iterable<ErrorCode>,
+  codes: Iterable<ClientCode>,
   thrown: Thrown = {},
   operationId: string | null = null,
 ): ZodOpenApiResponsesObject {
-  const shown = [...new Set(codes)].map((code) => publicRefusal(thrown[code] ?? exampleOf(code)));
+  const all = new Set([...codes, ...(Object.keys(thrown) as ClientCode[])]);
+  const shown = [...all].map((code) => publicRefusal(thrown[code] ?? exampleOf(code)));
   const byStatus = [...Map.groupBy(shown, ({ status }) => status)].sort(([one], [other]) => one - other);
   return Object.fromEntries(
     byStatus.map(([status, group]) => [String(status), componentOf(style, group, operationId)]),
@@ -41,7 +44,7 @@ export function refusalResponses(
 }
 
 /** An example of a refusal, with a typical Retry-After. */
-function exampleOf(code: ErrorCode): AppError {
+function exampleOf(code: ClientCode): AppError {
   if (code === 'rate_limited') return rateLimited([{ quota: 60, windowSeconds: 60 }], 1, 12);
   if (code === 'too_many_failures') return tooManyFailures(42);
   return new AppError(code, refusalOf(code).sentence ?? '');
@@ -66,7 +69,7 @@ function componentOf(
 function responseOf(style: RefusalStyle, group: readonly PublicRefusal[]): ZodOpenApiResponseObject {
   const codes = group.map(({ code }) => code);
   const examples = group.flatMap(({ code, body }) =>
-    body.error === '' ? [] : [[code, exampleIn(code, body)] as const],
+    body.error === '' ? [] : [[code, exampleIn(style, code, body)] as const],
   );
   return {
     description: sentenceOf(codes.map((code) => refusalOf(code).when).join('; or ')),
@@ -87,9 +90,9 @@ function responseOf(style: RefusalStyle, group: readonly PublicRefusal[]): ZodOp
   };
 }
 
-function exampleIn(code: ErrorCode, value: object) {
+function exampleIn({ hasRemedies }: RefusalStyle, code: ErrorCode, value: object) {
   const { when = '', remedy } = refusalOf(code);
-  return { summary: sentenceOf(when), value, ...(remedy !== undefined && { 'x-remedy': remedy }) };
+  return { summary: sentenceOf(when), value, ...(hasRemedies && { 'x-remedy': remedy }) };
 }
 
 const OWN_HEADERS: Record<string, string> = {

@@ -3,14 +3,15 @@ import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-opena
 import { ErrorBody } from '../../../shared/api/bodies.ts';
 import { Key, KeyWithHistory } from '../../../shared/api/key-bodies.ts';
 import { LinesRefused } from '../../../shared/api/manage-bodies.ts';
-import type { ErrorCode } from '../../../shared/errors.ts';
+import type { ClientCode, ErrorCode } from '../../../shared/errors.ts';
 import { buildDocument, toTemplate } from '../../docs/openapi/builder.ts';
 import { COMMON_HEADERS, headerComponents, headersNamed } from '../../docs/openapi/headers.ts';
-import { type RefusalStyle, refusalResponses } from '../../docs/openapi/refusals.ts';
+import { type RefusalStyle, refusalResponses, type Thrown } from '../../docs/openapi/refusals.ts';
 import type { OpenApi } from '../../docs/openapi/types.ts';
+import { TOKEN_REFUSALS } from '../call-checks.ts';
 import type { LoginRoute } from '../login.ts';
 import { OAUTH_CODES } from '../refusals.ts';
-import type { Admitted, ManageRoute } from '../request-context.ts';
+import { type Admitted, lackOfRight, type ManageRoute, WRONG_TOKEN } from '../request-context.ts';
 import { LOGIN_ROUTES, MANAGE_ROUTES } from '../routes.ts';
 import { KEY_DOCS } from './key-operations.ts';
 import { MANAGE_DOCS, type ManageDoc } from './operations.ts';
@@ -49,6 +50,7 @@ export function manageDocument(): OpenApi {
     bodyOf: refusalBody,
     headersOf: () => [],
     hasFixedValues: false,
+    hasRemedies: false,
     made: new Map(),
   };
   return buildDocument({
@@ -61,7 +63,7 @@ export function manageDocument(): OpenApi {
     paths: pathsOf([...MANAGE_ROUTES, ...LOGIN_ROUTES], style),
     others: {
       description: 'The responses to other methods, and on all other paths under `/manage`.',
-      responses: refusalResponses(style, [...COMMON, 'no_credentials', 'invalid_token', ...OTHER]),
+      responses: refusalResponses(style, [...COMMON, ...OTHER], TOKEN_REFUSALS),
     },
     securitySchemes: {
       backend: {
@@ -75,7 +77,7 @@ export function manageDocument(): OpenApi {
 }
 
 /** The refusals of every operation, whether or not it needs a token. */
-const COMMON: readonly ErrorCode[] = [
+const COMMON: readonly ClientCode[] = [
   'bad_request',
   'plain_http',
   'too_many_failures',
@@ -86,7 +88,7 @@ const COMMON: readonly ErrorCode[] = [
 ];
 
 /** The refusals of all other paths and methods. */
-const OTHER: readonly ErrorCode[] = ['unknown_path', 'method_not_allowed', 'uri_too_long'];
+const OTHER: readonly ClientCode[] = ['unknown_path', 'method_not_allowed', 'uri_too_long'];
 
 /** The refusals whose bodies have more than a sentence. */
 const OWN_BODIES: Partial<Record<ErrorCode, z.ZodType>> = {
@@ -117,25 +119,30 @@ type Need = {
   security: Record<string, string[]>[];
   right?: string;
   refusals: ManageDoc['refusals'];
+  thrown: Thrown;
 };
 
 const NO_TOKEN: Need = {
   sentence: 'Needs no bearer token.',
   security: [],
   refusals: ['invalid_request', 'invalid_client'],
+  thrown: {},
 };
 
 function needOf(who: Admitted): Need {
-  const both = ['no_credentials', 'invalid_token', 'bad_parameter'] as const;
+  const refusals = ['bad_parameter'] as const;
   if (who === 'any') {
-    return { sentence: 'Works with any token.', security: [{ backend: [] }, { person: [] }], refusals: both };
+    const security = [{ backend: [] }, { person: [] }];
+    return { sentence: 'Works with any token.', security, refusals, thrown: TOKEN_REFUSALS };
   }
   if (who === 'person') {
-    return { sentence: 'Needs a personal token.', security: [{ person: [] }], refusals: [...both, 'forbidden'] };
+    const thrown = { ...TOKEN_REFUSALS, forbidden: WRONG_TOKEN.backend };
+    return { sentence: 'Needs a personal token.', security: [{ person: [] }], refusals, thrown };
   }
   const right = who.backend;
   const sentence = `Needs a backend's token with the right \`${right}\`.`;
-  return { sentence, security: [{ backend: [] }], right, refusals: [...both, 'forbidden', 'insufficient_scope'] };
+  const thrown = { ...TOKEN_REFUSALS, forbidden: WRONG_TOKEN.person, insufficient_scope: lackOfRight(right) };
+  return { sentence, security: [{ backend: [] }], right, refusals, thrown };
 }
 
 function operationOf(route: ManageRoute | LoginRoute, style: RefusalStyle): ZodOpenApiOperationObject {
@@ -155,7 +162,12 @@ function operationOf(route: ManageRoute | LoginRoute, style: RefusalStyle): ZodO
     }),
     responses: {
       ...Object.fromEntries((doc.statuses ?? [200]).map((status) => [String(status), successOf(doc, status, style)])),
-      ...refusalResponses(style, [...COMMON, ...need.refusals, ...doc.refusals], {}, doc.operationId),
+      ...refusalResponses(
+        style,
+        [...COMMON, ...need.refusals, ...doc.refusals],
+        { ...need.thrown, ...doc.thrown },
+        doc.operationId,
+      ),
     },
   };
 }

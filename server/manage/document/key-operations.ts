@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { Key, KeyList, KeyUsage, KeyWithHistory } from '../../../shared/api/key-bodies.ts';
 import { factsOf, valuesOf } from '../../../shared/keys/fields/input-facts.ts';
+import { noSuchKey } from '../../../shared/keys/unknown-key.ts';
 import { type AnyOperation, type JsonDoor, queryInputs } from '../../../shared/operations/entry.ts';
 import { isDecision } from '../../../shared/operations/who.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
+import { noSuchProfile } from '../../../shared/profiles/find.ts';
 import { ownHeader } from '../../docs/openapi/headers.ts';
 import { KEYS_PATH } from '../operations/keys.ts';
 import type { ManageDoc } from './operations.ts';
@@ -73,8 +75,8 @@ function docOf(operation: AnyOperation, json: JsonDoor): ManageDoc {
     ...(json.body && { request: { type: 'application/json', schema: bodyOf(operation, json.body) } }),
     ...ANSWERS[json.answers],
     ...(isPageOnly && { statuses: [] }),
+    thrown: { not_found: json.path === '' ? noSuchProfile() : noSuchKey() },
     refusals: [
-      'not_found',
       ...(json.body ? (['bad_body', 'body_too_long', 'not_json'] as const) : []),
       ...(event !== null && !isPageOnly ? (['not_possible'] as const) : []),
       ...(isConfirmed ? (['changed_since'] as const) : []),

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { LinesDone, Me, Token } from '../../../shared/api/manage-bodies.ts';
-import type { ErrorCode } from '../../../shared/errors.ts';
+import type { ClientCode } from '../../../shared/errors.ts';
 import { type Headers, ownHeader } from '../../docs/openapi/headers.ts';
 import type { Parameters } from '../../docs/openapi/parameters.ts';
+import type { Thrown } from '../../docs/openapi/refusals.ts';
 import { FEED_QUERY } from '../operations/profiles.ts';
 import { REVOKE_FORM } from '../operations/revoke.ts';
 import { HAND_OVER } from '../operations/sign-ins.ts';
@@ -22,7 +23,9 @@ export type ManageDoc = {
   body: z.ZodType;
   headers?: Headers;
   /** The refusals beyond those of every operation. */
-  refusals: readonly ErrorCode[];
+  refusals: readonly ClientCode[];
+  /** Such refusals with the operation’s own sentences. */
+  thrown?: Thrown;
 };
 
 /** The operations by their methods and paths. */

@@ -2,20 +2,27 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { toTemplate } from '../../../server/docs/openapi/builder.ts';
+import { resolved } from '../../../server/docs/openapi/read.ts';
 import type { OpenApi, Operation } from '../../../server/docs/openapi/types.ts';
 import { manageDocument } from '../../../server/manage/document/document.ts';
 import { LOGIN_ROUTES, MANAGE_ROUTES } from '../../../server/manage/routes.ts';
+import { systemClock } from '../../../shared/clock.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
+import type { Signed } from '../../../shared/sessions-file/whose.ts';
+import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { startTestServer } from '../../support/http.ts';
-import { call, expectRefused, sendLines, tokenFor } from '../../support/portal/manage.ts';
+import { call, expectRefused, personTokenFor, sendLines, tokenFor } from '../../support/portal/manage.ts';
+import { insertProfile } from '../../support/profiles.ts';
 
 // The helpers of the other tests of this folder check that each response matches the document.
 
 const server = await startTestServer({
   variables: { PUBLIC_URL: 'https://api.example.org/lookup', TRUSTED_PROXIES: '127.0.0.1' },
 });
+// The portal's thread has the clock of this machine.
+const access = { ...server.deps, clock: systemClock, sessions: openSessionsFile(server.deps.config.databasePath) };
 
 test('the OpenAPI document of /manage is public, and has the server’s own URL', async () => {
   const answer = await fetch(`${server.url}/manage/openapi.json`);
@@ -39,7 +46,7 @@ test('the document is compressed for clients that accept gzip, and not sent agai
 });
 
 test('refusals before authentication match the document', async () => {
-  const token = tokenFor({ ...server.deps, sessions: openSessionsFile(server.deps.config.databasePath) });
+  const token = tokenFor(access);
   const forwarded = { headers: { 'X-Forwarded-Proto': 'http' } };
   await expectRefused(await call(server, '/manage/v1/me', token, forwarded), 403, 'plain_http');
   await expectRefused(await call(server, `/manage/${'a'.repeat(8_192)}`, token), 414, 'uri_too_long');
@@ -73,4 +80,41 @@ test('the document has every route with the token and the right that it needs', 
   });
   const logins = LOGIN_ROUTES.map(({ method, path }) => [method, path, [], undefined]);
   expect(shown.sort()).toEqual([...wanted, ...logins].sort());
+});
+
+test('examples of refusals have the sentences of real ones, without the advice for clients of /api', async () => {
+  const document = manageDocument();
+  insertProfile(access.db, { id: 7 });
+  const owner = personTokenFor(access, ownerToSign(access, 7) as Signed);
+  const backend = tokenFor(access, { name: 'other', rights: ['sign-ins'] });
+  const [keys, key] = ['/manage/v1/keys', '/manage/v1/keys/{identifier}'];
+  type Asked = readonly [method: string, path: string, token: string | null, code: string, body?: object];
+  const asked: Asked[] = [
+    ...MANAGE_ROUTES.flatMap(({ method, path, who }): Asked[] => {
+      const at = toTemplate(path);
+      const other = who === 'person' ? backend : owner;
+      return [
+        [method, at, null, 'no_credentials'],
+        ...(who === 'any' ? [] : [[method, at, other, 'forbidden'] as const]),
+      ];
+    }),
+    ['GET', '/manage/v1/me', 'wrong', 'invalid_token'],
+    ['POST', '/manage/v1/profiles', backend, 'insufficient_scope'],
+    ['POST', '/manage/v1/sign-ins', backend, 'not_found', { uid: 8 }],
+    ['GET', `${keys}?profile=nobody`, owner, 'not_found'],
+    ['GET', key, owner, 'not_found'],
+    ['PATCH', key, owner, 'not_found', { name: 'Bot' }],
+    ['GET', '/manage/v1/nothing', owner, 'unknown_path'],
+    ['PUT', '/manage/v1/me', owner, 'method_not_allowed'],
+    ['GET', '/manage/v1/nothing', null, 'no_credentials'],
+  ];
+  for (const [method, path, token, code, body] of asked) {
+    const answer = await call(server, path.replace('{identifier}', '00000000'), token, { method, body });
+    const operation = document.paths[path.replace(/\?.*/, '')]?.[method.toLowerCase() as 'get'];
+    const response = (operation?.responses ?? document['x-other-requests'].responses)[answer.status];
+    const { examples } = (response && resolved(document, response))?.content?.['application/json'] ?? {};
+    expect([method, path, examples?.[code]?.value]).toEqual([method, path, await answer.json()]);
+    expect(answer.headers.get('x-error-code')).toBe(code);
+  }
+  expect(JSON.stringify(document)).not.toContain('x-remedy');
 });
