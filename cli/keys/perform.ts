@@ -1,5 +1,4 @@
 import { isoTime } from '../../shared/clock.ts';
-import { SLOT_HOLDERS } from '../../shared/keys/key.ts';
 import type { Outcome } from '../../shared/keys/life/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import type { AnyOperation, Operation } from '../../shared/operations/entry.ts';
@@ -66,7 +65,7 @@ function requestText(server: string | null, profile: string | undefined): string
 /** The state of a key after Ctrl-C. An attempt to approve a key in the local database blocks others until its lease ends. */
 function interruptedText(
   context: KeysContext,
-  { to, continuation }: Pick<AnyOperation, 'to' | 'continuation'>,
+  { from, to, continuation }: Pick<AnyOperation, 'from' | 'to' | 'continuation'>,
   { identifier, state, attempt }: KeyView,
   begunMs: number,
 ): string {
@@ -76,7 +75,7 @@ function interruptedText(
   if (continuation !== null && state === to) {
     return `Interrupted; key ${identifier} is ${state}, and the e-mail with its secret was sent.`;
   }
-  if (!SLOT_HOLDERS.some((holder) => holder === state)) {
+  if (state === to || from?.includes(state) === false) {
     return `Interrupted; key ${identifier} is ${state}. It is unknown whether the mail was sent.`;
   }
   // An older attempt is somebody else's and continues. So does any attempt on a remote server, where commands start

@@ -1,7 +1,12 @@
-import type { Clock } from '../../shared/clock.ts';
+import { type Clock, within } from '../../shared/clock.ts';
 import { isDumbTerminal } from '../../shared/config/environment.ts';
 import { AppError } from '../../shared/errors.ts';
 import { notice } from './output.ts';
+
+/** How long the state is looked up after Ctrl-C. */
+const STATE_PATIENCE_MS = 5_000;
+
+const UNKNOWN = 'Interrupted; it is unknown whether anything was changed.';
 
 /** How often the display of a wait is updated. Shorter waits are not shown. */
 const EVERY_MS = 1_000;
@@ -60,15 +65,21 @@ function showWait(clock: Clock, what: string, terminal: NodeJS.WriteStream = pro
 
 /**
  * Waits for `act`, or for Ctrl-C. Throws what `act` throws; after Ctrl-C `cancelled`, with the sentence of `stateText` about
- * what has been done. Ctrl-C is noticed only while `act` is waiting.
+ * what has been done, or that this is unknown if it is refused or takes longer than `patienceMs`. Ctrl-C is noticed only while
+ * `act` is waiting.
  */
-export async function untilInterrupted<T>(act: Promise<T>, stateText: () => string | Promise<string>): Promise<T> {
+export async function untilInterrupted<T>(
+  act: Promise<T>,
+  stateText: () => string | Promise<string>,
+  patienceMs = STATE_PATIENCE_MS,
+): Promise<T> {
   const interrupted = Promise.withResolvers<never>();
   const interrupt = async () => {
     try {
-      interrupted.reject(new AppError('cancelled', await stateText()));
+      const text = await within(Promise.resolve(stateText()), patienceMs);
+      interrupted.reject(new AppError('cancelled', text === 'too late' ? UNKNOWN : text));
     } catch (error) {
-      interrupted.reject(error);
+      interrupted.reject(error instanceof AppError ? new AppError('cancelled', `${UNKNOWN} ${error.message}`) : error);
     }
   };
   process.once('SIGINT', interrupt);

@@ -52,7 +52,7 @@ export async function decideOnPage(context: RemoteKeys, decision: Decision, isWa
       if (hasBrowser()) void openBrowser(page);
       return watchKey(context, decision, before, PATIENCE_MS);
     },
-    async () => interruptedText(before, await show(context, identifier)),
+    async () => interruptedText(decision, before, await show(context, identifier)),
     'decision',
   );
   await printKey(context, identifier);
@@ -114,11 +114,13 @@ function undecided({ key: { identifier, state, attempt } }: ShownKey, patienceMs
   return new AppError('try_later', sentence);
 }
 
-function interruptedText(before: ShownKey, { key }: ShownKey): string {
-  const { identifier, state, attempt } = key;
+function interruptedText(decision: Decision, before: ShownKey, now: ShownKey): string {
+  const { identifier, state, attempt } = now.key;
   if (attempt?.result === 'open') {
     return `Interrupted; the server is still mailing the secret of key ${identifier}. "profilectl keys show ${identifier}" shows the result.`;
   }
-  if (!Bun.deepEquals(before.key, key)) return `Interrupted; key ${identifier} was decided on, and is now ${state}.`;
-  return `Interrupted; key ${identifier} is still ${state}. You can still confirm on the page.`;
+  const end = endOf(decision, before, now);
+  if (end === null) return `Interrupted; key ${identifier} is still ${state}. You can still confirm on the page.`;
+  if (end === 'as decided') return `Interrupted; key ${identifier} was decided on, and is now ${state}.`;
+  return `Interrupted. ${end.message}`;
 }

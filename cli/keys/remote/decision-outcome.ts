@@ -1,7 +1,7 @@
 import { notConfirmedText, refusedText } from '../../../shared/approval/approval-end.ts';
 import { outcomeOf } from '../../../shared/approval/outcome.ts';
 import { AppError } from '../../../shared/errors.ts';
-import type { KeyView } from '../../../shared/keys/view.ts';
+import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation, ShownKey } from '../../../shared/operations/entry.ts';
 
 // Compares a key on a remote server with an admin's intended decision.
@@ -22,7 +22,9 @@ export function endOf(decision: Decision, before: ShownKey, now: ShownKey): 'as 
   const { operation, given } = decision;
   const { from, to, continuation, event } = operation;
   const { key } = now;
-  const entries = ({ history }: ShownKey) => history.filter((entry) => entry.event === event).length;
+  // The approval of a successor changes the expiry of the old key too.
+  const isOwn = ({ event: one, detail }: HistoryView) => one === event && detail?.successor === undefined;
+  const entries = ({ history }: ShownKey) => history.filter(isOwn).length;
   const isDone = to === null ? entries(now) > entries(before) : key.state === to;
   if (isDone) return operation.lacks(now, given).length === 0 ? 'as decided' : otherThanGiven(key);
   if (from?.includes(key.state) === false) return otherwise(key);

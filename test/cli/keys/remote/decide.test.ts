@@ -235,8 +235,8 @@ describe('the wait for a decision', () => {
   const before: ShownKey = { key: KEY, history: [], predecessor: null };
   const globals = {} as ReturnType<typeof globalsOf>;
 
-  const watchAt = (answer: () => Response, patienceMs: number) =>
-    watchKey({ ...globals, ...remoteKeys(serverOf(answer)) }, decision, before, patienceMs);
+  const watchAt = (answer: () => Response, patienceMs: number, of = decision) =>
+    watchKey({ ...globals, ...remoteKeys(serverOf(answer)) }, of, before, patienceMs);
 
   test('ends at its time limit with an error that says that nobody has decided (exit code 75)', async () => {
     let asked = 0;
@@ -263,6 +263,14 @@ describe('the wait for a decision', () => {
     const ended = () =>
       Response.json({ error: 'Not valid.' }, { status: 401, headers: { 'X-Error-Code': 'invalid_token' } });
     expect(exitCodeOf((await refusal(watchAt(ended, 30_000))).code)).toBe(4);
+  });
+
+  test('continues when the approval of a successor changes the old key', async () => {
+    const entry = { at: KEY.requestedAt, by: 'Grace', event: 'changed', from: 'Active', to: 'Active' };
+    const history = [{ ...entry, detail: { changes: {}, successor: 'aaaaaaaa' } }];
+    const show = () => Response.json({ ...KEY, state: 'Active', history });
+    const change = { ...decision, operation: OPERATIONS.change };
+    expect(exitCodeOf((await refusal(watchAt(show, 300, change))).code)).toBe(75);
   });
 
   test('continues while a mail is being sent, and ends with the latest attempt', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { showKey } from '../../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { profilectl } from '../../../support/cli.ts';
 import { DESCRIPTION, issue, mailedSecrets, request } from '../../../support/keys.ts';
 import { KEY, openTerminal } from '../../../support/machine/terminal.ts';
@@ -83,9 +84,12 @@ describe('Ctrl-C reports the state of the key', () => {
       const terminal = terminalOf(here.adminToken, 'keys', 'revoke', identifier);
       await terminal.see(DECISION_PAGE);
       await terminal.see('Waiting for the decision, 1 s…');
+      // What others change meanwhile is no decision.
+      await perform(here.access, { kind: 'operator', name: 'root' }, OPERATIONS.edit, { identifier, name: 'Renamed' });
       terminal.type(KEY.ctrlC);
       expect(await terminal.exited).toBe(130);
-      expect(plain(terminal.screen())).toContain(`Interrupted; key ${identifier} is still Active.`);
+      const said = `Interrupted; key ${identifier} is still Active. You can still confirm on the page.`;
+      expect(plain(terminal.screen())).toContain(said);
       expect([showKey(here.access, identifier).state, rows()]).toEqual(['Active', before]);
     },
     LIMIT_MS,
