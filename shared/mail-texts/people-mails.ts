@@ -64,8 +64,8 @@ export function banMail(
     ? 'Your profile was banned, and its API keys are refused'
     : 'Your profile is no longer banned, and its API keys work again';
   const text = isBanned
-    ? `Your profile was banned at ${publicUrl}. Every request that uses one of its keys for the ${news.publicName} API is refused while the ban lasts. The keys keep their secrets, rate limits and expiry, and work again when the ban is lifted. Until then you can look at keys, withdraw requests and revoke keys, but not request or rename any.`
-    : `The ban on your profile at ${publicUrl} was lifted. Its keys for the ${news.publicName} API work again with the same secrets. There is nothing to do.`;
+    ? `Your profile was banned at ${publicUrl}. Every request that uses one of its keys for the ${news.publicName} API is refused while the ban lasts. The keys below keep their secrets, rate limits and expiry, and work again when the ban is lifted. Until then you can look at keys, withdraw requests and revoke keys, but not request or rename any.`
+    : `The ban on your profile at ${publicUrl} was lifted. The keys below for the ${news.publicName} API work again with the same secrets. There is nothing to do.`;
   return compose('ban', { ...news, identifier: '' }, title, [
     { kind: 'paragraph', text },
     {
