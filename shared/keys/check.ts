@@ -6,7 +6,7 @@ import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { AppError } from '../errors.ts';
 import { FIELDS } from './fields/inputs.ts';
 import { parseInput } from './fields/parse-input.ts';
-import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, SECRET_HOLDERS, SLOT_HOLDERS } from './key.ts';
+import { canMove, hasSecret, KEYS_PER_PROFILE, MOVES, type Move, SLOT_HOLDERS } from './key.ts';
 
 const KEYS_PER_QUERY = 1_000;
 
@@ -122,7 +122,9 @@ function follows({ fromState, toState }: Event, before: KeyState | undefined): b
   return (Object.keys(MOVES) as Move[]).some((move) => canMove(fromState, move) && MOVES[move].to === toState);
 }
 
-const AFTER_APPROVAL: readonly KeyState[] = [...SECRET_HOLDERS, 'revoked', 'expired'];
+const AFTER_APPROVAL: readonly KeyState[] = Object.values(MOVES)
+  .filter(({ from }) => from.some(hasSecret))
+  .map(({ to }) => to);
 
 function attemptFaults(key: Key, attempts: readonly Attempt[]): string[] {
   const faults: string[] = [];
