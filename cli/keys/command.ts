@@ -55,7 +55,9 @@ export function addCommand(
   return command.addHelpText('after', helpOf(operation)).action(() =>
     withKeys(command, (context) => {
       const isWaiting = command.opts<{ wait?: true }>().wait === true;
-      const given = readFlags(operation, command.opts(), context.clock.nowMs());
+      // A server checks what it requires of admins.
+      const kind = context.server === null ? 'operator' : 'owner';
+      const given = readFlags(operation, kind, command.opts(), context.clock.nowMs());
       const [identifier] = command.args;
       if (withoutKey && identifier === undefined) return withoutKey.walk(context, given);
       return act(context, { identifier: identifier as string, given, isWaiting });
@@ -92,15 +94,17 @@ function flagSpecOf(schema: z.ZodType): readonly [flag: `--${string}`, about: st
 }
 
 /**
- * The values of the given flags, by input. `options` are the texts from Commander. Throws `usage` for an invalid value.
+ * The values of the given flags, by input, as this kind of person may give them. `options` are the texts from Commander. Throws
+ * `usage` for an invalid value.
  */
 export function readFlags(
   operation: AnyOperation,
+  kind: Person['kind'],
   options: Readonly<Record<string, string | readonly string[] | undefined>>,
   nowMs: number,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
-  for (const [input, schema] of flaggedInputs(operation, 'operator')) {
+  for (const [input, schema] of flaggedInputs(operation, kind)) {
     const texts = options[new Option(...flagSpecOf(schema)).attributeName()];
     if (texts !== undefined) values[input] = parseInput(schema, readTyped(factsOf(schema), [texts].flat(), nowMs));
   }

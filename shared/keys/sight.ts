@@ -11,7 +11,8 @@ export function checkSight(
 ): void {
   const ownId = actor.kind === 'owner' ? actor.profileId : undefined;
   const isOthers = (profileId: number) => ownId !== undefined && profileId !== ownId;
-  for (const identifier of [about.identifier, about.successorOf]) {
+  // An empty `successorOf` means none, as in `FIELDS`.
+  for (const identifier of [about.identifier, about.successorOf || null]) {
     if (typeof identifier === 'string') readKey(db, identifier, ownId);
   }
   if (typeof about.profileId === 'number') {

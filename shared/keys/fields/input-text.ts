@@ -42,9 +42,9 @@ export function readTyped(facts: InputFacts, texts: readonly string[], nowMs: nu
   return READERS[facts.kind](texts, nowMs, facts);
 }
 
-/** {@link readTyped} for a form field or a prompt, where an empty time or hidden field means null. */
+/** {@link readTyped} for a form field or a prompt, where an empty time means null. */
 export function readAnswer(facts: InputFacts, texts: readonly string[], nowMs: number): unknown {
-  const isNone = (facts.kind === 'time' || facts.kind === 'hidden') && (texts[0] ?? '').trim() === '';
+  const isNone = facts.kind === 'time' && (texts[0] ?? '').trim() === '';
   return isNone ? null : readTyped(facts, texts, nowMs);
 }
 

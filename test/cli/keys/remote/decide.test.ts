@@ -31,7 +31,8 @@ const { world, access, server, grace, adminToken, ownerToken } = await remoteWor
 const at = (words: string[], decide?: Parameters<typeof profilectlAt>[3]) =>
   profilectlAt(server, adminToken, words, decide);
 
-const end = (identifier: string) => profilectlAt(server, ownerToken, ['keys', 'revoke', identifier]);
+// An owner's empty reason is none.
+const end = (identifier: string) => profilectlAt(server, ownerToken, ['keys', 'revoke', identifier, '--reason', '']);
 
 /** All rows that a decision, or the link to one, could change. */
 const traces = () =>
