@@ -369,6 +369,7 @@ const NAMING_OPERATIONS: Readonly<Record<string, string>> = {
   'cli/keys/queue.ts': 'its own walk, in which each request is approved, rejected or skipped',
   'cli/keys/request.ts': 'a form that asks for each field, and shows the whole request before sending it',
   'cli/program.ts': 'its table of commands names the files of commands with their own layout',
+  'server/portal/admin/queue.browser.js': 'its keys that press the buttons of a row',
   'server/portal/owner/new-key.ts': 'the same form on a page',
 };
 
@@ -379,7 +380,10 @@ test('doors are loops over the table of operations; only listed files name an op
   const naming = new RegExp(
     `\\bOPERATIONS\\.(${names.join('|')})\\b|['"\`](${quoted})['"\`]|\\b(canMove|refuseMove)\\(|'key-[a-z]`,
   );
-  const found = filesWith(naming).filter((path) => /^(cli|server)\//.test(path));
+  const scripts = FILES.filter(
+    (path) => /^server\/portal\/.*\.browser\.js$/.test(path) && naming.test(readFileSync(join(PROJECT, path), 'utf8')),
+  );
+  const found = [...filesWith(naming), ...scripts].filter((path) => /^(cli|server)\//.test(path));
   expect(found.sort()).toEqual(Object.keys(NAMING_OPERATIONS).sort());
 });
 

@@ -1,11 +1,10 @@
-import { AppError, faultOf, refusalOf } from '../../shared/errors.ts';
+import { AppError, refusalOf } from '../../shared/errors.ts';
 import type { ListInput } from '../../shared/keys/fields/input-groups.ts';
-import { FIELDS } from '../../shared/keys/fields/inputs.ts';
-import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
+import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { ageText, columnsOf, counted, notice, print, printJson } from '../terminal/output.ts';
-import { askChoice, askText } from '../terminal/prompts.ts';
+import { askChoice } from '../terminal/prompts.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { whileMailIsChecked } from '../terminal/waiting.ts';
 import { askAndConfirm, mailedText } from './carry-out.ts';
@@ -108,9 +107,8 @@ async function decideOne(context: LocalKeys, key: KeyView, given: Given, walk: W
     if (choice === 'quit') return 'quit';
     if (choice === 'skip') return 'next';
     try {
-      const isDone = choice === 'approve' ? await approve(context, key, given) : await reject(context, key);
       // If the decision was declined, ask about the same request again.
-      if (!isDone) continue;
+      if (!(await decide(context, OPERATIONS[choice], key, given))) continue;
       walk.decided.push(key.identifier);
       if (!context.json) print(`${key.identifier} ${(await show(context, key.identifier)).key.state}`);
     } catch (error) {
@@ -122,25 +120,14 @@ async function decideOne(context: LocalKeys, key: KeyView, given: Given, walk: W
   }
 }
 
-async function approve(context: LocalKeys, key: KeyView, given: Given): Promise<boolean> {
-  // Some flags apply only to some requests, such as `--retire-old` to those for a successor.
-  const defaults = context.defaults(OPERATIONS.approve, key);
+async function decide(context: LocalKeys, operation: AnyOperation, key: KeyView, given: Given): Promise<boolean> {
+  // Some flags apply only to some decisions, such as `--retire-old` to the approval of a successor.
+  const defaults = context.defaults(operation, key);
   const applying = Object.fromEntries(Object.entries(given).filter(([input]) => input in defaults));
-  const grant = await askAndConfirm(context, OPERATIONS.approve, key, { given: applying });
-  if (grant === null) return false;
-  const { mailedTo } = await performAndWait(context, OPERATIONS.approve, { identifier: key.identifier, ...grant });
+  const input = await askAndConfirm(context, operation, key, { given: applying });
+  if (input === null) return false;
+  const { mailedTo } = await performAndWait(context, operation, { ...input, identifier: key.identifier });
   if (mailedTo !== undefined) notice(mailedText(mailedTo));
-  return true;
-}
-
-async function reject(context: LocalKeys, { identifier }: KeyView): Promise<boolean> {
-  const reason = await askText({
-    message: 'Reason',
-    hint: 'The owner will read it; press Enter to go back.',
-    fault: (text) => (text === '' ? null : faultOf(() => parseInput(FIELDS.reason, text))),
-  });
-  if (reason === '') return false;
-  await performAndWait(context, OPERATIONS.reject, { identifier, reason });
   return true;
 }
 

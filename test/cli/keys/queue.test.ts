@@ -82,7 +82,9 @@ describe('keys approve without an identifier', () => {
     await terminal.see('Request 2 of 3, 5h old');
     await terminal.see('Other keys of bob: none');
     await terminal.answer('What now?', `${KEY.down}${KEY.enter}`);
-    await terminal.answer('Reason:', `Please say more.${KEY.enter}`);
+    await terminal.see('Reason:');
+    await terminal.answer('The owner gets it by e-mail.', `Please say more.${KEY.enter}`);
+    await terminal.answer(/Reject the request for key \w{8}\?/, `y${KEY.enter}`);
     await terminal.see(`${w.second} rejected`);
     await terminal.see('Request 3 of 3');
     await terminal.answer('What now?', `${KEY.down}${KEY.down}${KEY.enter}`);
@@ -95,12 +97,13 @@ describe('keys approve without an identifier', () => {
     expect(terminal.screen()).not.toContain(secret.slice(13));
   });
 
-  test('asks again if the question is declined or the reason is empty, and can be stopped', async () => {
+  test('asks again if a decision is declined, and can be stopped', async () => {
     const terminal = w.walk('--permission', 'api.lookup', '--rate-limit', '1/1s', '--expires', '1d');
     await terminal.answer('What now?', KEY.enter);
     await terminal.answer(/Approve key \w{8}\?/, `n${KEY.enter}`);
     await terminal.answer('❯ Approve', `${KEY.down}${KEY.enter}`);
-    await terminal.answer('press Enter to go back', KEY.enter);
+    await terminal.answer('Reason:', `No.${KEY.enter}`);
+    await terminal.answer(/Reject the request for key \w{8}\?/, KEY.enter);
     await terminal.answer('❯ Approve', `${KEY.down}${KEY.down}${KEY.down}${KEY.enter}`);
     await terminal.see('0 of 3 requests decided.');
     expect(await terminal.exited).toBe(0);

@@ -165,6 +165,8 @@ test('Ctrl-C while going through the queue also says that earlier decisions rema
     terminal.type(`${KEY.down}${KEY.enter}`);
     await terminal.see('Reason:');
     terminal.type(`No.${KEY.enter}`);
+    await terminal.see(`Reject the request for key ${identifier}?`);
+    terminal.type(`y${KEY.enter}`);
     if (identifier === first) await terminal.see(`${first} rejected`);
   }
   await arrived;
