@@ -47,7 +47,8 @@ export async function perform<Input extends object, Output>(
     operation.who[actor.kind] === 'all, asserted' && !(actor.kind === 'admin' && actor.hasAsserted);
   if (lacksAssertion) throw new AppError('forbidden');
   checkReach(deps, actor, operation, input);
-  return operation.act(deps, { ...actor, version: operation.version }, input);
+  // An operation that changes nothing compares no version. A copy of an operator would have read their name (cli/database.ts).
+  return operation.act(deps, operation.event === null ? actor : { ...actor, version: operation.version }, input);
 }
 
 /** {@link perform} for callers who also await `finish`. */

@@ -128,6 +128,19 @@ describe('every operation, every kind of person, every key', () => {
     }
   });
 
+  test('an operation that changes nothing does not read the operator’s name, which would start a process', async () => {
+    const { inputFor, act } = await world();
+    const nameless: Person = {
+      kind: 'operator',
+      get name(): string {
+        throw new Error('The name was read.');
+      },
+    };
+    for (const { name, event } of ALL_OPERATIONS) {
+      if (event === null) await act(name as Name, nameless, await inputFor(name as Name, OWN));
+    }
+  });
+
   for (const name of Object.keys(ALLOWED) as Name[]) {
     for (const kind of Object.keys(PEOPLE) as Kind[]) {
       const { own, others } = ALLOWED[name];

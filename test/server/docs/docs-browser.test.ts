@@ -97,29 +97,28 @@ describe('the page as it is sent', () => {
 
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-const sizes = [
-  { width: 1280, colorScheme: 'light' },
-  { width: 1280, colorScheme: 'dark' },
-  { width: 390, colorScheme: 'light' },
-  { width: 390, colorScheme: 'dark' },
-] as const;
-
 describe('the page in a browser', () => {
-  for (const size of sizes) {
-    const name = `asks for nothing else, has no fault and fits: ${size.width} px, ${size.colorScheme}`;
-    test.skipIf(!hasChromium)(name, async () => {
-      const { page, requests, troubles } = await openPage(`${server.url}/docs`, size);
+  test.skipIf(!hasChromium)(
+    'asks for nothing else, has no fault and fits, wide and narrow, light and dark',
+    async () => {
+      const { page, requests, troubles } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
       // A string, because the tests' types have no DOM.
       await page.evaluate('document.querySelectorAll("main details").forEach((each) => (each.open = true))');
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(size.width);
-      const text = await page.evaluate<string>('getComputedStyle(document.body).color');
-      const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-      expect(contrast(text, ground)).toBeGreaterThan(7);
-      expect(luminance(ground) > 0.5).toBe(size.colorScheme === 'light');
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 844 });
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+          const text = await page.evaluate<string>('getComputedStyle(document.body).color');
+          const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+          expect(contrast(text, ground)).toBeGreaterThan(7);
+          expect(luminance(ground) > 0.5).toBe(colorScheme === 'light');
+        }
+      }
       expect(requests).toEqual([`${server.url}/docs`]);
       expect(troubles).toEqual([]);
-    });
-  }
+    },
+  );
 
   test.skipIf(!hasChromium)('works with a malformed or unknown hash', async () => {
     for (const hash of ['#%', '#%E0%A4', '#nothing']) {
@@ -141,7 +140,6 @@ describe('the page in a browser', () => {
 
   test.skipIf(!hasChromium)('names the current section beside its folded contents, and marks it in them', async () => {
     const { page } = await openPage(`${server.url}/docs`, { width: 390, colorScheme: 'light' });
-    await page.emulateMedia({ reducedMotion: 'reduce' });
     await page.goto(`${server.url}/docs#schemas`);
     await page.locator('nav.contents summary').getByText('Contents: Schemas', { exact: true }).waitFor();
     // A click by Playwright would scroll the page to the sticky contents first.
@@ -172,9 +170,9 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'shows the target of a URL below the sticky bar',
     async () => {
+      const { page } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
       for (const width of [1280, 700]) {
-        const { page } = await openPage(`${server.url}/docs`, { width, colorScheme: 'light' });
-        await page.emulateMedia({ reducedMotion: 'reduce' });
+        await page.setViewportSize({ width, height: 844 });
         for (const id of ['permissions', 'errors', 'headers']) {
           await page.goto(`${server.url}/docs#${id}`);
           const bars = await page.$$eval('.top, .contents', (all) =>
@@ -194,7 +192,6 @@ describe('the page in a browser', () => {
     async () => {
       for (const more of [{}, { isWithoutScripts: true }] as const) {
         const { page, troubles } = await openPage(`${server.url}/docs`, { width: 390, colorScheme: 'dark', ...more });
-        await page.emulateMedia({ reducedMotion: 'reduce' });
         const answers = page.locator('#getProfileByUid').getByText('Responses', { exact: true });
         expect(await answers.isVisible()).toBe(false);
         await page.locator('footer').scrollIntoViewIfNeeded();

@@ -36,6 +36,8 @@ async function openPage(
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme,
+    // Scrolling smoothly through a long page takes longer than all else that a test does with it.
+    reducedMotion: 'reduce',
     timezoneId,
     javaScriptEnabled: isWithoutScripts !== true,
     ignoreHTTPSErrors: true,

@@ -30,8 +30,20 @@ const TARGETS =
  * all details in the page's main part are open. `within` selects the part to check if the rest is not ours.
  */
 export async function expectUsable(page: Page, within = 'html'): Promise<void> {
+  await expectNoFaults(page, within, WINDOWS);
+}
+
+/** Expects that axe finds enough contrast on a page that {@link expectUsable} checks elsewhere, with other colours. */
+export async function expectContrast(page: Page): Promise<void> {
+  const colours = WINDOWS.filter(({ width }) => width === 1280).map((window) => ({ ...window, rules: OF_COLOURS }));
+  await expectNoFaults(page, 'html', colours);
+}
+
+type Window = { width: number; colorScheme: 'light' | 'dark'; rules: object | null };
+
+async function expectNoFaults(page: Page, within: string, windows: readonly Window[]): Promise<void> {
   await page.evaluate(AXE);
-  for (const { width, colorScheme, rules } of WINDOWS) {
+  for (const { width, colorScheme, rules } of windows) {
     await page.setViewportSize({ width, height: 844 });
     await page.emulateMedia({ colorScheme });
     const faults = await page.evaluate(`(${FAULTS})(${JSON.stringify({ width, rules, within, targets: TARGETS })})`);
