@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TARGETS } from '../deploy/release/targets.ts';
@@ -7,7 +7,7 @@ import { searchForSecrets } from './support/secret-search.ts';
 import { type Counts, readReport, reportLines, totalsOf } from './support/source/test-report.ts';
 
 // `bun run test`: installs the packages, generates the types of an API client, type-checks, lints, checks the format, builds
-// the binary, downloads Bun for releases, and runs every test. `bun run test:fast` (--fast) leaves out slow tests; `bun run
+// the binary, downloads Bun for releases, and runs every test. `bun run test:fast` (--fast) leaves out slow files; `bun run
 // test:long` (--long) repeats tests that depend on chance four times as often (support/rounds.ts), and builds a release for
 // all targets; `bun run test --timings` stores how long each file takes. The last line is "N passed, N failed" (and ", N
 // skipped"), in which each check counts as one. Files and output of the tests are kept until the end, and then searched for
@@ -20,35 +20,17 @@ const MODE = process.argv[2];
 /** Test files that run after all others, because another process that writes a lot would delay what they measure. */
 const ALONE = ['test/faults/files/power-cut.test.ts'];
 
-/**
- * Left out by `test:fast`: tests that start a browser, commands, servers or threads, wait for mails or slow clients,
- * try many orders of events, or take more than a second of processor time.
- */
-const SLOW = [
-  'test/{binary,doors,journey,starting}.test.ts',
-  'test/{cli,deploy,docs,faults,release}/**',
-  'test/server/process/**',
-  'test/server/manage/{faults,login-faults,foreign-clients*}.test.ts',
-  'test/server/{damaged,freshness,docs/examples,http/big-answers}.test.ts',
-  'test/server/portal/{locked,restored,admin/admin-approval,admin/several-decisions,owner/owner-limits}.test.ts',
-  'test/shared/{admins/admins,approval/approve,erasure/erase-traces}.test.ts',
-  'test/shared/sign-in/{ended-model,mail-limits}.test.ts',
-  'test/shared/db-files/{database-files,log-keeper,upgrade,vacuum}.test.ts',
-  'test/shared/keys/{key-version,fields/inputs,life/address-change,life/approval-protocol,life/ban,life/expire}.test.ts',
-  'test/shared/{operations,limits/{limits,lost-file,threads}}.test.ts',
-  'test/shared/profiles/{edit/changes,import/as-of-model,import/import-order}.test.ts',
-  'test/shared/{mail,outbox,upkeep/delivery}/**',
-  '**/*browser.test.ts',
-];
-
 /** Tests mostly wait for processes, mail servers and deadlines, so five of them share two cores. */
 const PROCESSES = Math.ceil(2.5 * navigator.hardwareConcurrency);
 
 /** The targets of `bun run release` that the tests build. */
 const RELEASED = MODE === '--long' ? TARGETS.map(({ name }) => name) : ['linux-x64-baseline'];
 
-/** How long each file took (`test --timings`): the slowest start first, so that no core waits for them at the end. */
+/** How many milliseconds each file took (`test --timings`): the slowest start first, so that no core waits at the end. */
 const TIMINGS = 'test/timings.json';
+
+/** `test:fast` leaves out the files that took longer than this in the run that stored the times, but never the conventions. */
+const FAST_MS = 1_500;
 
 /** The type checker's results for each file, so that the next check reads only changed files and their dependents. */
 const TYPES = 'node_modules/.cache/types.tsbuildinfo';
@@ -61,7 +43,13 @@ function chooseRuns(): string[][] {
   const leaveOut = (patterns: readonly string[]) => patterns.map((pattern) => `--path-ignore-patterns=${pattern}`);
   const together = [`--parallel=${PROCESSES}`, '--no-isolate', `--timings=${TIMINGS}`];
   if (MODE === '--timings') together.push('--update-timings');
-  return MODE === '--fast' ? [[...together, ...leaveOut(SLOW)]] : [[...together, ...leaveOut(ALONE)], ALONE];
+  return MODE === '--fast' ? [[...together, ...leaveOut(slowFiles())]] : [[...together, ...leaveOut(ALONE)], ALONE];
+}
+
+function slowFiles(): string[] {
+  const { files }: { files: Record<string, number> } = JSON.parse(readFileSync(join(PROJECT, TIMINGS), 'utf8'));
+  const slow = Object.keys(files).filter((path) => (files[path] ?? 0) > FAST_MS);
+  return slow.filter((path) => path !== 'test/conventions.test.ts');
 }
 
 /** The caller's environment without variables that configure the product, so that a test sees only those it sets. */
@@ -158,15 +146,13 @@ async function runAll(folder: string): Promise<boolean> {
   };
   const build = async () => {
     checks.binary = await run(['cli/build.ts', binary]);
+    if (MODE === '--fast') return;
     // Downloads, so it gets the caller's whole environment, which may name a registry or a proxy.
     const bun = ['deploy/release/bun-executable.ts', ...RELEASED];
     checks['Bun for releases'] = await run(bun, process.env);
   };
   // The type checker uses one core.
-  await Promise.all([
-    time('types', checkTypes),
-    time('lint', lint).then(() => (MODE === '--fast' ? undefined : time('binary', build))),
-  ]);
+  await Promise.all([time('types', checkTypes), time('lint', lint).then(() => time('binary', build))]);
   const counts: Counts = { passed: 0, failed: 0, skipped: [], files: [] };
   const runEach = async (shared: Record<string, string>) => {
     for (const options of chooseRuns()) {
@@ -177,8 +163,9 @@ async function runAll(folder: string): Promise<boolean> {
       counts.files.push(...files);
     }
   };
+  const shared = { TEST_BINARY: binary };
   await time('tests', () =>
-    MODE === '--fast' ? runEach({}) : withChromium((browser) => runEach({ TEST_BINARY: binary, ...browser })),
+    MODE === '--fast' ? runEach(shared) : withChromium((browser) => runEach({ ...shared, ...browser })),
   );
   checks['no secret, code or token is left behind'] = await time('search for secrets', () => nothingLeaked(kept));
   for (const [name, passed] of Object.entries(checks)) {
