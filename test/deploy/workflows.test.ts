@@ -9,7 +9,7 @@ import { tempFolder } from '../support/world.ts';
 const FOLDER = '.github/workflows';
 const NAMES = readdirSync(join(PROJECT, FOLDER));
 
-type Step = { uses?: string; run?: string; with?: Record<string, unknown> };
+type Step = { uses?: string; run?: string; with?: Record<string, unknown>; env?: Record<string, string> };
 type Job = { permissions?: Record<string, string>; uses?: string; steps?: Step[] };
 type Workflow = { permissions: Record<string, string>; jobs: Record<string, Job> };
 
@@ -59,11 +59,12 @@ describe.each(NAMES)('%s', (name) => {
   });
 });
 
-test('a push runs .ci/run, and a release is published after that', () => {
+test('a push runs .ci/run, and a release is published after the long tests', () => {
   const { tests } = parse('tests.yml').jobs;
-  expect(tests?.steps?.at(-1)).toEqual({ run: '.ci/run' });
+  const env = { SCRIPT: "${{ inputs.script || 'test' }}" };
+  expect(tests?.steps?.at(-1)).toEqual({ run: '.ci/run "$SCRIPT"', env });
   expect(parse('release.yml').jobs).toMatchObject({
-    tests: { uses: './.github/workflows/tests.yml' },
+    tests: { uses: './.github/workflows/tests.yml', with: { script: 'test:long' } },
     build: { needs: 'tests' },
     publish: { needs: 'build' },
   });
