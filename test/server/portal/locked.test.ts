@@ -6,20 +6,23 @@ import { sessionsPath } from '../../../shared/sessions-file/sessions-path.ts';
 import { serverOn } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
-import { ADA } from '../../support/portal/owner-pages.ts';
 import { fetchPage, signInOwner } from '../../support/portal/pages.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // Pages of a server while another process, such as an import, holds the write lock of a file.
 
-/** A server with a signed-in owner and a pending key; `hold` locks a file, and returns a function that unlocks it. */
+const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
+const server = await serverOn(deps);
+let owners = 0;
+
+/** A signed-in owner of their own with a pending key; `hold` locks a file, and returns a function that unlocks it. */
 async function lockedWorld() {
-  const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
-  await importLines(deps, [ADA]);
-  const identifier = await request(deps, { profile: 'ada' });
-  const server = await serverOn(deps);
+  const id = ++owners;
+  const owner = { username: `user${id}`, email: `user${id}@example.org` };
+  await importLines(deps, [{ id, ...owner }]);
+  const identifier = await request(deps, { profile: owner.username });
   const sessions = openSessionsFile(deps.config.databasePath);
-  const cookie = signInOwner({ ...deps, clock: systemClock, sessions }, 7);
+  const cookie = signInOwner({ ...deps, clock: systemClock, sessions }, id);
   sessions.sqlite.close();
   const headers = { cookie };
   const show = async (path: string) => {
@@ -39,20 +42,20 @@ async function lockedWorld() {
       other.close();
     };
   };
-  return { identifier, show, send, hold };
+  const keyPath = `/developers/keys/${identifier}`;
+  const signIn = { name: owner.username, address: owner.email, next: '' };
+  /** For each file, the path and fields of a form that writes to it, and the page that follows. */
+  const forms = {
+    database: [`${keyPath}/rename`, { name: 'Another name' }, keyPath],
+    sessions: ['/developers/sign-in', signIn, '/developers'],
+  } as const;
+  return { forms, show, send, hold };
 }
-
-const FORMS = {
-  database: (identifier: string) =>
-    [`/developers/keys/${identifier}/rename`, { name: 'Another name' }, `/developers/keys/${identifier}`] as const,
-  sessions: () =>
-    ['/developers/sign-in', { name: 'ada', address: 'ada@example.org', next: '' }, '/developers'] as const,
-};
 
 for (const file of ['database', 'sessions'] as const) {
   test(`${file}: a form waits 2 seconds for the lock and is then refused with what was typed, while pages are still shown`, async () => {
-    const { identifier, show, send, hold } = await lockedWorld();
-    const [path, form] = FORMS[file](identifier);
+    const { forms, show, send, hold } = await lockedWorld();
+    const [path, form] = forms[file];
     const release = hold(file);
     const startedAtMs = systemClock.monotonicMs();
     let isDone = false;
@@ -78,8 +81,8 @@ for (const file of ['database', 'sessions'] as const) {
   }, 20_000);
 
   test(`${file}: waiting forms are carried out exactly once when the lock is released`, async () => {
-    const { identifier, show, send, hold } = await lockedWorld();
-    const [path, form, next] = FORMS[file](identifier);
+    const { forms, show, send, hold } = await lockedWorld();
+    const [path, form, next] = forms[file];
     const release = hold(file);
     const sent = [send(path, form), ...(file === 'database' ? [send('/developers/keys/new', KEY)] : [])];
     let answered = 0;
@@ -97,8 +100,8 @@ for (const file of ['database', 'sessions'] as const) {
 }
 
 test('a form that needs both files waits 2 seconds in total, not for each of them', async () => {
-  const { identifier, send, hold } = await lockedWorld();
-  const [path, form] = FORMS.database(identifier);
+  const { forms, send, hold } = await lockedWorld();
+  const [path, form] = forms.database;
   const releases = { sessions: hold('sessions'), database: hold('database') };
   const endOf = async (sent: ReturnType<typeof send>) => {
     const { status, headers } = await sent;

@@ -17,10 +17,13 @@ import {
   openSessionsFile,
   removeSessionsFile,
 } from '../../../shared/sessions-file/sessions-file.ts';
-import { serverOn, startTestServer } from '../../support/http.ts';
+import { serverOn } from '../../support/http.ts';
+import { importLines } from '../../support/import.ts';
+import { ADA } from '../../support/portal/owner-pages.ts';
 import { fetchPage, sentAgain, signInOwner } from '../../support/portal/pages.ts';
 import { countSignInRows, countTickets } from '../../support/portal/sessions-rows.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 type Parts = Partial<PortalHandleParts> & { answerMs?: number };
@@ -50,10 +53,15 @@ async function serverWithDueMail(parts: Parts = {}) {
   return { ...(await serverWithThreads(parts, deps)), mails };
 }
 
-test('the thread is started once, by the first request for a page', async () => {
-  const { server, threads } = await serverWithThreads();
+// Servers that several tests use, with one thread and with two workers.
+const one = await serverWithThreads();
+const two = await serverWithThreads({}, { ...testDeps({ variables: { WORKERS: '2' } }), clock: testClock() });
+
+test('the thread is started once, by the first request for a page, and not for the style sheet of the pages', async () => {
+  const { server, threads } = one;
   await fetch(`${server.url}/healthz`);
   await fetch(`${server.url}/docs`);
+  expect((await fetch(`${server.url}${STYLE_PATH}`)).status).toBe(200);
   expect(threads.length).toBe(0);
   const answers = await Promise.all(Array.from({ length: 20 }, () => fetchPage(server, '/developers')));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
@@ -63,7 +71,7 @@ test('the thread is started once, by the first request for a page', async () => 
 test.skipIf(process.platform !== 'linux')(
   'the thread has a lower priority than those that answer lookups',
   async () => {
-    const { server } = await serverWithThreads();
+    const { server } = one;
     expect((await fetchPage(server, '/developers')).status).toBe(200);
     const priorities = readdirSync('/proc/self/task').map((thread) => getPriority(Number(thread)));
     expect(priorities.includes(NICENESS)).toBe(true);
@@ -71,14 +79,14 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test.each(['1', '2'])(
+test.each(drawHalf(['1', '2'], seededRandom('workers beside a dead thread')))(
   'a dead thread is logged, and restarted by a later request; no request waits for it: %s workers',
   async (WORKERS) => {
-    const deps = { ...testDeps({ variables: { WORKERS } }), clock: testClock() };
-    const { server, threads, lines } = await serverWithThreads({}, deps);
+    const { server, threads, lines } = WORKERS === '1' ? one : two;
     expect((await fetchPage(server, '/developers')).status).toBe(200);
     const open = Array.from({ length: 10 }, () => fetchPage(server, '/developers'));
-    threads[0]?.terminate();
+    const before = threads.length;
+    threads.at(-1)?.terminate();
     for (const answer of await Promise.all(open)) {
       expect([200, 500, 503]).toContain(answer.status);
       expect(await answer.text()).toContain('<h1>');
@@ -90,14 +98,14 @@ test.each(['1', '2'])(
       if (answer.status === 503) await Bun.sleep(1_000 * Number(answer.headers.get('retry-after')));
       answer = await fetchPage(server, '/developers');
     }
-    expect(threads.length).toBe(2);
+    expect(threads.length).toBe(before + 1);
     expect(lines.join('')).toContain("The portal's thread died; the next request restarts it.");
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   },
 );
 
 test('a page of 20 KB and its head, with a Content-Length, are sent together, not each name and value of the head separately', async () => {
-  const { server } = await serverWithThreads();
+  const { server } = one;
   const first = Promise.withResolvers<string>();
   const socket = connect(server.port, '127.0.0.1', () => {
     const form = `description=${'a'.repeat(20_000)}`;
@@ -113,14 +121,6 @@ test('a page of 20 KB and its head, with a Content-Length, are sent together, no
   const head = await fetchPage(server, '/developers', { method: 'HEAD' });
   const length = `${Buffer.byteLength(await whole.text())}`;
   expect([whole, head].map(({ headers }) => headers.get('content-length'))).toEqual([length, length]);
-});
-
-test('the style sheet of the pages is served without the portal’s thread', async () => {
-  const { server, threads } = await serverWithThreads();
-  expect((await fetch(`${server.url}${STYLE_PATH}`)).status).toBe(200);
-  expect(threads).toEqual([]);
-  expect((await fetchPage(server, '/developers')).status).toBe(200);
-  expect(threads.length).toBe(1);
 });
 
 test('due mails are sent by the portal’s thread, not by one that answers lookups, even if nobody requests a page', async () => {
@@ -142,7 +142,7 @@ test('a thread that dies while sending mails delays neither the next mails nor t
   expect(JSON.stringify(server.log)).not.toContain('Could not check for queued mails and expired keys.');
 });
 
-test.each(['1', '2'])(
+test.each(drawHalf(['1', '2'], seededRandom('workers beside a thread that hangs')))(
   'a thread that hangs is replaced, and the requests that wait for it are refused: %s workers',
   async (WORKERS) => {
     const hanging = URL.createObjectURL(new Blob(['self.onmessage = () => { for (;;); };']));
@@ -228,8 +228,7 @@ test('if the database can’t be opened, a page says so, and the next request re
 });
 
 test('deleting the sessions file of a running server signs everybody out', async () => {
-  const deps = { ...testDeps(), clock: testClock() };
-  const server = await serverOn(deps);
+  const { server, deps } = one;
   insertProfile(deps.db, { id: 7 });
   const beside = openSessionsFile(deps.config.databasePath);
   const access = { ...deps, clock: systemClock, sessions: beside };
@@ -276,21 +275,44 @@ test('if nobody requests a page, the thread is woken to delete old sign-ins, pro
   }
 }, 20_000);
 
-test('several workers share one thread, and get the same page as a server with one', async () => {
-  const one = await startTestServer();
-  const deps = { ...testDeps({ variables: { WORKERS: '2' } }), clock: testClock() };
-  const two = await serverOn(deps);
+test('sessions and limits apply to the whole server, with any number of workers', async () => {
+  const { server, deps } = two;
+  await importLines(deps, [ADA]);
+  const beside = openSessionsFile(deps.config.databasePath);
+  const cookie = signInOwner({ ...deps, clock: systemClock, sessions: beside }, ADA.id);
   const seen = new Set<string>();
-  const wanted = await (await fetchPage(one, '/developers')).text();
+  const body = new URLSearchParams({ name: ADA.username, address: ADA.email, next: '' }).toString();
   while (seen.size < 2) {
-    const answer = await fetchPage(two, '/developers', { headers: { Connection: 'close' } });
+    // A new connection each time, so that both workers get some.
+    const headers = { cookie, Connection: 'close' };
+    const page = await fetchPage(server, '/developers/keys', { headers });
+    expect([page.status, (await page.text()).includes('<summary><bdi>ada</bdi></summary>')]).toEqual([200, true]);
+    const asked = await fetchPage(server, '/developers/sign-in', { method: 'POST', body, headers });
+    expect(asked.status).toBe(303);
+    seen.add((asked.headers.get('x-request-id') as string).slice(0, 12));
+  }
+  // Only one request a minute is counted, in four rows, and makes a code. Each is stored before its response is sent.
+  const counts = 'SELECT (SELECT count(*) FROM mail_counts), (SELECT count(*) FROM tickets)';
+  expect(beside.sqlite.query(counts).values()).toEqual([[4, 1]]);
+  closeSessionsFile(beside);
+});
+
+test('several workers share one thread, and get the same page as a server with one', async () => {
+  const { server, threads } = two;
+  expect((await fetchPage(server, '/developers')).status).toBe(200);
+  const before = threads.length;
+  const seen = new Set<string>();
+  const wanted = await (await fetchPage(one.server, '/developers')).text();
+  while (seen.size < 2) {
+    const answer = await fetchPage(server, '/developers', { headers: { Connection: 'close' } });
     expect([answer.status, await answer.text()]).toEqual([200, wanted]);
     seen.add((answer.headers.get('x-request-id') as string).slice(0, 12));
   }
-  await two.stop();
-  const pages = two.log.filter(({ route }) => route === '/developers');
+  expect(threads.length).toBe(before);
+  await server.stop();
+  const pages = server.log.filter(({ route }) => route === '/developers');
   expect(pages.length).toBeGreaterThanOrEqual(2);
-  expect(two.log.at(-1)?.message).toBe('Stopped.');
+  expect(server.log.at(-1)?.message).toBe('Stopped.');
 });
 
 test('stopping waits for the background work of pages, and aborts it when the time is up', async () => {

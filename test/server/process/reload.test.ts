@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { TEST_CA, testCertificate } from '../../support/network/certificates.ts';
-import { rounds, seededRandom } from '../../support/rounds.ts';
+import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Clients that keep their connections while the certificate of a real server process is reloaded repeatedly.
@@ -86,7 +86,7 @@ async function keepAsking(port: number, name: string, longestPauseMs: number, co
   }
 }
 
-for (const WORKERS of ['1', '2']) {
+for (const WORKERS of drawHalf(['1', '2'], seededRandom('workers that reload'))) {
   test(`WORKERS=${WORKERS}: connections that send at least once a second lose no request to ${RELOADS} reloads`, async () => {
     const { certFile, keyFile } = testCertificate();
     const variables = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, LOG_LEVEL: 'info', WORKERS };

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { closeSessionsFile, openSessionsFile } from '../../../../shared/sessions-file/sessions-file.ts';
 import { get, serverOn } from '../../../support/http.ts';
 import { importLines } from '../../../support/import.ts';
@@ -6,6 +6,7 @@ import { issue } from '../../../support/keys.ts';
 import { freePort } from '../../../support/network/proxy.ts';
 import { ADA } from '../../../support/portal/owner-pages.ts';
 import { fetchPage, signInOwner, unescaped } from '../../../support/portal/pages.ts';
+import { drawHalf, seededRandom } from '../../../support/rounds.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
 // Rate limits and the curl line on the page of a key, on a whole server, whose pages are in a thread of their own.
@@ -40,8 +41,11 @@ async function world(workers: string) {
 /** Seconds, also on a machine that is busy with other tests. */
 const SECONDS_MS = 15_000;
 
-describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
-  test('the page of a key shows within seconds what its program has spent, even if nothing is left', async () => {
+const numbersOfWorkers = (name: string) => drawHalf(['1', '2'], seededRandom(name));
+
+test.each(numbersOfWorkers('workers of a spent key'))(
+  'the page of a key shows within seconds what its program has spent, even if nothing is left: %s workers',
+  async (workers) => {
     const { server, identifier, secret, readPage, readLater } = await world(workers);
     expect(await readPage(`/${identifier}`)).toContain('<strong>10 left of 10 per hour</strong> <span>unused</span>');
     for (let n = 0; n < 10; n++) expect((await get(server, '/api/lookup/username/nobody', secret)).status).toBe(404);
@@ -58,9 +62,12 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     expect(page).toContain('<strong>1 of 11 requests got 429 today, over 10 per hour.</strong>');
     expect(performance.now() - refusedAtMs).toBeLessThan(SECONDS_MS);
     await server.stop();
-  });
+  },
+);
 
-  test('a key that was only tried by /api/key is not shown as unused', async () => {
+test.each(numbersOfWorkers('workers of a tried key'))(
+  'a key that was only tried by /api/key is not shown as unused: %s workers',
+  async (workers) => {
     const { server, identifier, secret, readPage, readLater } = await world(workers);
     expect(await readPage('')).toContain('not used yet');
     const triedAtMs = performance.now();
@@ -68,8 +75,8 @@ describe.each(['1', '2'])('with WORKERS=%s', (workers) => {
     while (!(await readLater('')).includes('last used')) expect(performance.now() - triedAtMs).toBeLessThan(SECONDS_MS);
     expect(await readPage(`/${identifier}`)).toContain('last used');
     await server.stop();
-  });
-});
+  },
+);
 
 test.skipIf(Bun.which('curl') === null)(
   'the curl line on the page of a key works with the secret from the e-mail',
