@@ -18,6 +18,7 @@ import { importLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { nextVersion } from '../../support/machine/upgrade.ts';
 import { keyFor } from '../../support/requests.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -202,7 +203,7 @@ test('a stopping server ends a running VACUUM, and logs no failure', async () =>
 });
 
 describe('as a process', () => {
-  for (const WORKERS of ['1', '2']) {
+  for (const WORKERS of drawHalf(['1', '2'], seededRandom('workers beside a VACUUM'))) {
     test(`"profilectl serve" with WORKERS=${WORKERS} starts one VACUUM, by its own program`, async () => {
       const { deps } = await world();
       const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath, WORKERS });

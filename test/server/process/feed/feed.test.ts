@@ -11,6 +11,7 @@ import { issue } from '../../../support/keys.ts';
 import { nextVersion } from '../../../support/machine/upgrade.ts';
 import { expectRefused, feedCommandFor, sendLines, tokenFor } from '../../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
+import { drawHalf, rounds, seededRandom } from '../../../support/rounds.ts';
 
 async function feedWorld() {
   const world = pageWorld();
@@ -201,7 +202,7 @@ test(
     // The import process has the system's clock.
     clock.jump(systemClock.nowMs() - clock.nowMs());
     await send('?mode=merge', { id: 7, banned: true }, { id: 9, deleted: true });
-    for (const query of ['', '?partial=1', '?mode=merge&partial=1']) {
+    for (const query of drawHalf(['', '?partial=1', '?mode=merge&partial=1'], seededRandom('queries with as-of'))) {
       const path = `${query}${query === '' ? '?' : '&'}as-of=${asOf}`;
       const answer = await send(path, { ...ADA, banned: false }, BEA, { id: 9, username: 'gone' });
       expect([answer.status, await answer.json()]).toMatchObject([200, { imported: 1, newer: 2, newerIds: [7, 9] }]);
@@ -223,7 +224,7 @@ test(
     const lock = lockForFeed(access.config.databasePath);
     // The import process ends without reading lines that don't fit into its pipe.
     const many = Array.from({ length: 5_000 }, (_, at) => ({ ...ADA, id: at + 10, username: `user${at}` }));
-    for (const lines of [[ADA], many, many, many]) {
+    for (const lines of [[ADA], ...Array<typeof many>(rounds(3)).fill(many)]) {
       const late = await send('?partial=1', ...lines);
       expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
       await expectRefused(late, 429, 'feed_running');
@@ -257,12 +258,12 @@ test(
   'the sentence is singular for one line, plural for two, with or without a final line feed',
   async () => {
     const { server, token } = await feedWorld();
+    const random = seededRandom('final line feeds');
+    const ends = (lines: string) => drawHalf([lines, `${lines}\n`], random);
     for (const [body, which] of [
-      ['{}', 'The line was'],
-      ['{}\n', 'The line was'],
-      ['{}\n{}', 'Some lines were'],
-      ['{}\n{}\n', 'Some lines were'],
-    ] as const) {
+      ...ends('{}').map((body) => [body, 'The line was'] as const),
+      ...ends('{}\n{}').map((body) => [body, 'Some lines were'] as const),
+    ]) {
       const error = `${which} refused; nothing was changed.`;
       expect(await (await sendLines(server, token, '', body)).json()).toMatchObject({ error });
     }
@@ -343,9 +344,11 @@ test(
       ],
       [['/nowhere/profilectl'], /\/nowhere\/profilectl can't be started \(ENOENT\)/],
     ];
+    const random = seededRandom('queries after an upgrade');
     for (const [feedCommand, logged] of programs) {
       const server = await serverOfPages(world, { feedCommand });
-      for (const query of ['', '?partial=1']) {
+      const queries = drawHalf(['', '?partial=1'], random);
+      for (const query of queries) {
         const answer = await sendLines(server, token, query, jsonLines(ADA));
         expect([answer.headers.get('retry-after'), await answer.clone().json()]).toEqual([
           '60',
@@ -355,7 +358,7 @@ test(
         ]);
         await expectRefused(answer, 503, 'not_ready');
       }
-      expect(server.log.filter(({ message }) => logged.test(String(message)))).toHaveLength(2);
+      expect(server.log.filter(({ message }) => logged.test(String(message)))).toHaveLength(queries.length);
       await server.stop();
     }
     expect(await exportText(world.access)).toBe('');
