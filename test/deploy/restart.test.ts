@@ -4,7 +4,7 @@ import { startServerProcess } from '../support/machine/server-process.ts';
 import { programPath, type ReverseProxy, startCaddy, through } from '../support/network/proxy.ts';
 import { parseItems } from '../support/network/structured-fields.ts';
 import { keyFor, prepare } from '../support/requests.ts';
-import { rounds, seededRandom } from '../support/rounds.ts';
+import { drawHalf, rounds, seededRandom } from '../support/rounds.ts';
 import { testDeps } from '../support/world.ts';
 
 // A real server process that is restarted behind Caddy with the project's configuration, while clients send requests.
@@ -25,7 +25,7 @@ function ownAddress(): string {
 }
 
 describe.skipIf(programPath('caddy') === null)('caddy', () => {
-  for (const WORKERS of ['1', '2']) {
+  for (const WORKERS of drawHalf(['1', '2'], seededRandom('workers behind Caddy'))) {
     test(`WORKERS=${WORKERS}: ${RESTARTS} restarts refuse no GET or HEAD, and each response counts once towards the quota`, async () => {
       const HOST = ownAddress();
       const deps = testDeps();

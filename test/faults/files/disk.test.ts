@@ -13,6 +13,7 @@ import { startServerProcess } from '../../support/machine/server-process.ts';
 import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine/small-disk.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { keyFor } from '../../support/requests.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { expectSound } from '../../support/storage/sound.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
@@ -289,7 +290,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     expect(await server.end()).toBe(0);
   }, 60_000);
 
-  for (const WORKERS of ['1', '2']) {
+  for (const WORKERS of drawHalf(['1', '2'], seededRandom('workers on a full disk'))) {
     test(`a disk full before a server starts, WORKERS=${WORKERS}: it starts twice and names what it can’t write; with space everything works again`, async () => {
       const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
       disk.fill();
@@ -340,7 +341,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
-  for (const WORKERS of ['1', '2']) {
+  for (const WORKERS of drawHalf(['1', '2'], seededRandom('workers on a read-only disk'))) {
     test(`a disk read-only before a server starts, WORKERS=${WORKERS}: it serves with the saved quotas and names what it can’t write`, async () => {
       const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
       const before = await startServerProcess(variables);

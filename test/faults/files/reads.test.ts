@@ -3,6 +3,7 @@ import { get, type LogLine } from '../../support/http.ts';
 import { type FaultyServer, HAS_LIBFIU, startFaultyServer } from '../../support/machine/faulty-process.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { prepare } from '../../support/requests.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -81,7 +82,7 @@ function expectSaid(server: FaultyServer, failed: ReadonlySet<string>): void {
 }
 
 describe.skipIf(!HAS_LIBFIU)('failing reads of the database', () => {
-  test.each(['1', '2'])(
+  test.each(drawHalf(['1', '2'], seededRandom('workers whose reads fail')))(
     'are answered with 500 or 503 and one log line each, and everything works afterwards, with %s workers',
     async (workers) => {
       const all = await world(workers);

@@ -7,6 +7,7 @@ import { cleanEnvironment, profilectl } from '../../support/cli.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Files left by a command that ends while it copies the database. strace ends or stops it at the system call that
@@ -59,13 +60,15 @@ async function world() {
   return { db, elsewhere, good, variables, run, startUntil, startNext, left, readStatus };
 }
 
-for (const [what, signal, next] of [
+const INTERRUPTED = [
   ['backup', 'SIGKILL', 'serve'],
   ['backup', 'SIGINT', 'restore'],
   ['restore', 'SIGKILL', 'backup'],
   ['upgrade', 'SIGKILL', 'serve'],
   ['test of a backup', 'SIGKILL', 'backup'],
-] as const) {
+] as const;
+
+for (const [what, signal, next] of drawHalf(INTERRUPTED, seededRandom('interrupted copies'))) {
   test.skipIf(!HAS_STRACE)(
     `the copy that an interrupted ${what} leaves (${signal}) is named by status, and removed by the next ${next}`,
     async () => {

@@ -13,7 +13,7 @@ import { testDeps } from '../../support/world.ts';
 
 // A server process under load while other processes work on its database.
 
-const PROFILES = 3_000;
+const PROFILES = 2_000;
 const VERSIONS = 1 + rounds(3);
 
 /** The pause between exports and between VACUUMs, in which the imports get the lock on a slow machine, too. */
@@ -154,7 +154,7 @@ test('while an import, an export and a VACUUM run, each response is one consiste
 test('an import killed at any moment stores each batch completely or not at all, and can be repeated', async () => {
   const deps = testDeps();
   const { databasePath } = deps.config;
-  const count = 3_000;
+  const count = 2_000;
   const sqlite = deps.db.$client;
   const tornRows = sqlite.prepare<{ id: number }, []>(
     `SELECT p.id FROM profiles p

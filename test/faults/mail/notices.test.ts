@@ -14,7 +14,7 @@ import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
 import { sendDueNotices } from '../../support/mail/notices.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { rounds, seededRandom } from '../../support/rounds.ts';
+import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
 import { testConfig, testDeps } from '../../support/world.ts';
 
 // Mails without a secret, with real processes and mail servers: each promised mail arrives, whatever is killed.
@@ -71,7 +71,7 @@ test('whenever a reject command is killed, the owner is mailed exactly what it h
   expect(rejected.length).toBeGreaterThan(0);
 }, 120_000);
 
-test.each(['1', '2'])(
+test.each(drawHalf(['1', '2'], seededRandom('workers that deliver')))(
   'a server with WORKERS=%s delivers what a command could not, exactly once, while it answers requests',
   async (workers) => {
     const held = Promise.withResolvers<void>();

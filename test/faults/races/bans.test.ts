@@ -12,7 +12,7 @@ import { type ServerProcess, startServerProcess } from '../../support/machine/se
 import { testAccess } from '../../support/portal/access.ts';
 import { sendLines, tokenFor } from '../../support/portal/manage.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { rounds, seededRandom } from '../../support/rounds.ts';
+import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Bans while servers answer requests: by real commands, imports and feeds, and during approvals of another process.
@@ -45,7 +45,7 @@ async function askEachWorker(server: ServerProcess, path: string, secret: string
   return said;
 }
 
-describe.each([1, 2])('a server with %d workers', (workers) => {
+describe.each(drawHalf([1, 2], seededRandom('workers during bans')))('a server with %d workers', (workers) => {
   const start = (databasePath: string) =>
     startServerProcess({ DATABASE_PATH: databasePath, WORKERS: `${workers}`, TRUSTED_PROXIES: '127.0.0.1' });
 

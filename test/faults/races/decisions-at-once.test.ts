@@ -19,7 +19,7 @@ import {
   type Raced,
 } from '../../support/portal/doors.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { rounds, seededRandom } from '../../support/rounds.ts';
+import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
 
 // Two simultaneous decisions on the keys of a profile, by people and programs through different doors, during
 // lookups. Each confirms what it was shown, at its own moment.
@@ -30,9 +30,15 @@ const TAKES_EFFECT_MS = 10;
 /** The longest time for which another connection holds the lock. */
 const HELD_MS = 12;
 
-const PAIRS = OPERATIONS_RACED.flatMap((one, at) =>
-  OPERATIONS_RACED.slice(at + 1).map((other): [Raced, Raced] => [one, other]),
+/** All fifteen pairs, as a tournament of five days on which each operation meets another one. */
+const DAYS = OPERATIONS_RACED.slice(1).map((_, day, { length }) =>
+  [0, 1, 2].map((match): [Raced, Raced] => {
+    const places = match === 0 ? [day, length] : [(day + match) % length, (day + length - match) % length];
+    const [one = 0, other = 0] = places.sort((a, b) => a - b);
+    return [OPERATIONS_RACED[one] as Raced, OPERATIONS_RACED[other] as Raced];
+  }),
 );
+const PAIRS = drawHalf(DAYS, seededRandom('days of decisions at once')).flat();
 
 /** Pairs in which the first decision prevents the second, so that the outcome shows the order. */
 const CLASHING = [
@@ -40,8 +46,8 @@ const CLASHING = [
   ...['withdraw address', 'withdraw erase', 'suspend erase'],
 ];
 
-/** A fifth of the usual part, except in `test:long`, because each of the fifteen pairs takes 200 ms a round. */
-const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(40);
+/** An eighth of the usual part, except in `test:long`, because each pair takes 200 ms a round. */
+const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(24);
 
 const world = await doorWorld();
 const { access, server, children, doors } = world;
@@ -110,7 +116,7 @@ function lookUp(secret: string) {
       const begunAt = performance.now();
       const { status } = await askWith(server, '/api/lookup/uid/1', secret);
       lookups.push({ begunAt, status });
-      await Bun.sleep(1);
+      await Bun.sleep(4);
     }
   })();
   return {
@@ -169,7 +175,8 @@ async function playRound(round: number, pair: readonly [Raced, Raced], random: (
   try {
     const ended = await race(sides, random);
     await settled(pending);
-    await Bun.sleep(TAKES_EFFECT_MS + 5);
+    // Time for lookups that follow both decisions.
+    await Bun.sleep(TAKES_EFFECT_MS + 10);
     const what = JSON.stringify([round, chosen, ended.map(({ end }) => end)]);
     return { what, about, old, sides, ended, lookups: looking.lookups };
   } finally {

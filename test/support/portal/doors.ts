@@ -184,7 +184,7 @@ async function approveWithAnother({ access, server, nextAdmin }: Parts, identifi
       const [ofAnother, own] = kinds.split(',');
       if (result === 'over' && ofAnother === 'done') return own === 'done' ? 'done' : 'refused';
       if (result === 'over') throw new Error(`The other request became ${ofAnother}: ${body}`);
-      await Bun.sleep(2);
+      await Bun.sleep(10);
     }
   };
 }
