@@ -19,6 +19,7 @@ import { issue } from '../support/keys.ts';
 import { OWNER, type Postgres, postgresFolder, startPostgres } from '../support/machine/postgres.ts';
 import { feedCommandFor, tokenFor } from '../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../support/portal/pages.ts';
+import { drawHalf, seededRandom } from '../support/rounds.ts';
 
 // deploy/feed/, run against a real PostgreSQL and a real server.
 
@@ -229,11 +230,9 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
       // An alias and an auth ID that another user gets.
       `UPDATE users SET auth_id = NULL WHERE id = 1; UPDATE users SET auth_id = 'auth0|ada' WHERE id = 2;
        UPDATE aliases SET user_id = 2 WHERE name = 'countess'`,
-      // Changes of only one table.
-      "INSERT INTO aliases (name, user_id) VALUES ('augusta', 1)",
-      'UPDATE badges SET enabled = NOT enabled',
-      'TRUNCATE aliases',
-      'TRUNCATE badges',
+      // Of each user only one table.
+      "INSERT INTO aliases (name, user_id) VALUES ('augusta', 3); UPDATE badges SET enabled = NOT enabled",
+      ...drawHalf(['TRUNCATE aliases', 'TRUNCATE badges'], seededRandom('truncated tables')),
     ]) {
       await sql(change, 'backend');
       await expectSame();
@@ -289,7 +288,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
   });
 
   // Each of these ends the script as a machine that goes down at this point would.
-  test.each([
+  const KILLS: [when: string, instead: Record<string, string>][] = [
     [
       'after half of the lines were read',
       { psql: 'psql "$@"; head -c 40 changes.jsonl >half; mv half changes.jsonl; kill -9 $PPID' },
@@ -299,7 +298,9 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
       { profilectl: 'head -n 1 changes.jsonl >half; mv half changes.jsonl; profilectl "$@"; kill -9 $PPID' },
     ],
     ['after all lines were sent, before that is stored', { sync: 'kill -9 $PPID' }],
-  ])('a run killed %s loses nothing after the next run', async (_when, instead) => {
+  ];
+  const killed = drawHalf(KILLS, seededRandom('killed runs'));
+  test.each(killed)('a run killed %s loses nothing after the next run', async (_when, instead) => {
     const since = readFileSync(join(world.state, 'since'), 'utf8');
     await world.postgres.sql(
       'UPDATE users SET views = views + 1; DELETE FROM users WHERE id IN (SELECT max(id) FROM users)',
@@ -331,7 +332,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
   });
 
   test('all users are sent again if the start position is lost or belongs to another PostgreSQL', async () => {
-    for (const since of ['', '18446744073709551615\n']) {
+    for (const since of drawHalf(['', '18446744073709551615\n'], seededRandom('start positions'))) {
       writeFileSync(join(world.state, 'since'), since);
       const sent = join(world.state, 'sent');
       expect(await world.run({ profilectl: 'cp changes.jsonl sent; profilectl "$@"' })).toMatchObject(DONE);

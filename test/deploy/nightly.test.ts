@@ -8,6 +8,7 @@ import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords }
 import { importLines } from '../support/import.ts';
 import { testAccess } from '../support/portal/access.ts';
 import { tokenFor } from '../support/portal/manage.ts';
+import { drawHalf, seededRandom } from '../support/rounds.ts';
 import { tempFolder } from '../support/world.ts';
 
 // The scripts of deploy/import/ and deploy/compose/, run by their shell.
@@ -75,7 +76,7 @@ test('the nightly import keeps profiles newer than its file, by the time in the 
 });
 
 test('the nightly import refuses a file without a time if a backend has sent profiles', async () => {
-  for (const kind of ['a token was used', 'profiles came in']) {
+  for (const kind of drawHalf(['a token was used', 'profiles came in'], seededRandom('signs of a backend'))) {
     const access = testAccess();
     const { folder, run, count } = world({}, access.folder);
     const file = join(folder, 'profiles.jsonl');

@@ -71,11 +71,10 @@ async function startFillingSmtp(disk: SmallDisk) {
   return { smtp, mail: { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' } };
 }
 
-/** Every command that writes, for a pending and an Active key, with its stdin. */
-function writers(pending: string, active: string): [string[], string?][] {
-  // Far more than fits into any remaining space, so part of it may be imported.
+/** Every command that writes, for a pending and an Active key, with its stdin; imports get this number of lines. */
+function writers(pending: string, active: string, count: number): [string[], string?][] {
   const many = jsonLines(
-    ...Array.from({ length: 2_000 }, (_, at) => ({
+    ...Array.from({ length: count }, (_, at) => ({
       id: at + 1,
       username: `m${at + 1}`,
       customize: { x: 'x'.repeat(5_000) },
@@ -119,7 +118,8 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     };
     const first = await remaining();
     disk.fill();
-    for (const [words, stdin] of writers(pending, active)) {
+    // Far more lines than fit into any remaining space, so that some of them may be imported.
+    for (const [words, stdin] of writers(pending, active, 2_000)) {
       const done = await profilectl(words, { variables, ...(stdin !== undefined && { stdin }) });
       expectSentence(done, /^No space is left on the disk /);
     }
@@ -375,7 +375,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const { disk, databasePath, secret, active, pending, variables, close } = await world();
     const server = await startServerProcess(variables);
     const readOnly = { ...variables, DATABASE_PATH: join(disk.showReadOnly(), 'profiles.db') };
-    for (const [words, stdin] of writers(pending, active)) {
+    for (const [words, stdin] of writers(pending, active, 1)) {
       const done = await profilectl(words, { variables: readOnly, ...(stdin !== undefined && { stdin }) });
       expectSentence(done, /can't be (used|read) \((SQLITE_READONLY|EROFS)/);
     }

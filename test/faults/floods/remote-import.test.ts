@@ -10,7 +10,7 @@ import { tokenFor } from '../../support/portal/manage.ts';
 import { testDeps } from '../../support/world.ts';
 
 /** Sent in three requests. */
-const LINES = 25_000;
+const LINES = 21_000;
 
 test('a remote import continues after the server is killed, with the same result as one on the server itself', async () => {
   const access = testAccess();

@@ -46,8 +46,8 @@ const CLASHING = [
   ...['withdraw address', 'withdraw erase', 'suspend erase'],
 ];
 
-/** An eighth of the usual part, except in `test:long`, because each pair takes 200 ms a round. */
-const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(24);
+/** A tenth of the usual part, except in `test:long`, because each pair takes 200 ms a round. */
+const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(20);
 
 const world = await doorWorld();
 const { access, server, children, doors } = world;
