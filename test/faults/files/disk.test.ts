@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { copyFileSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { copyFileSync, cpSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
@@ -24,7 +24,11 @@ const MIB = 1_048_576;
 /** A database with profiles, an Active and a pending key, on its own disk. */
 async function world() {
   const disk = mountSmallDisk(6 * MIB);
-  const databasePath = join(disk.folder, 'profiles.db');
+  return { disk, ...(await makeDatabase(disk.folder)) };
+}
+
+async function makeDatabase(folder: string) {
+  const databasePath = join(folder, 'profiles.db');
   const base = testDeps();
   const db = withTables(openDatabase(databasePath, 'serve'));
   const deps = { ...base, db };
@@ -38,25 +42,35 @@ async function world() {
   const pending = await request(deps, { profile: 'n1' });
   const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(base.folder, 'mail')}` };
   const close = () => db.$client.close();
-  return { disk, databasePath, deps, secret, active, pending, variables, close };
+  return { databasePath, deps, secret, active, pending, variables, close };
 }
 
 /**
- * The same after its server was stopped, with a copy of the database, because in this process SQLite keeps the files
- * beside a closed database until the statements are garbage-collected.
+ * Makes the files of such a database after its server was stopped: from a copy, because in this process SQLite keeps the
+ * files beside a closed database until the statements are garbage-collected.
  */
-async function stoppedWorld() {
-  const { databasePath: original, secret, pending, variables: given, close } = await world();
-  const disk = mountSmallDisk(6 * MIB);
-  const databasePath = join(disk.folder, 'profiles.db');
+async function serveAndStop() {
+  const { databasePath: original, secret, pending, variables, close } = await makeDatabase(tempFolder());
+  const folder = tempFolder();
+  const databasePath = join(folder, 'profiles.db');
   for (const suffix of ['', '-wal']) copyFileSync(original + suffix, databasePath + suffix);
   close();
-  const variables = { ...given, DATABASE_PATH: databasePath };
-  const server = await startServerProcess(variables);
+  const server = await startServerProcess({ ...variables, DATABASE_PATH: databasePath });
   expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
   expect(await server.end()).toBe(0);
-  expect(readdirSync(disk.folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
-  return { disk, databasePath, secret, pending, variables };
+  expect(readdirSync(folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
+  return { folder, secret, pending, variables };
+}
+
+const stopped = NO_MOUNT === null ? await serveAndStop() : (undefined as never);
+
+/** Copies these files to their own disk. */
+function stoppedWorld() {
+  const { folder, secret, pending, variables } = stopped;
+  const disk = mountSmallDisk(6 * MIB);
+  cpSync(folder, disk.folder, { recursive: true });
+  const databasePath = join(disk.folder, 'profiles.db');
+  return { disk, databasePath, secret, pending, variables: { ...variables, DATABASE_PATH: databasePath } };
 }
 
 /** A mail server that fills the disk while it accepts a message, and frees it 700 ms later; with its variables. */
@@ -292,7 +306,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
 
   for (const WORKERS of drawHalf(['1', '2'], seededRandom('workers on a full disk'))) {
     test(`a disk full before a server starts, WORKERS=${WORKERS}: it starts twice and names what it can’t write; with space everything works again`, async () => {
-      const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
+      const { disk, databasePath, secret, pending, variables } = stoppedWorld();
       disk.fill();
       for (let start = 1; start <= 2; start++) {
         const server = await startServerProcess({ ...variables, WORKERS });
@@ -322,7 +336,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
   }
 
   test('a disk full or read-only when a server is killed: it restarts and serves what the write-ahead log contains', async () => {
-    const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
+    const { disk, databasePath, secret, pending, variables } = stoppedWorld();
     const killed = await startServerProcess(variables);
     expect((await profilectl(['keys', 'edit', pending, '--name', 'In the log'], { variables })).code).toBe(0);
     await killed.end('SIGKILL');
@@ -343,7 +357,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
 
   for (const WORKERS of drawHalf(['1', '2'], seededRandom('workers on a read-only disk'))) {
     test(`a disk read-only before a server starts, WORKERS=${WORKERS}: it serves with the saved quotas and names what it can’t write`, async () => {
-      const { disk, databasePath, secret, pending, variables } = await stoppedWorld();
+      const { disk, databasePath, secret, pending, variables } = stoppedWorld();
       const before = await startServerProcess(variables);
       for (let spent = 0; spent < 3; spent++) await get(before, '/api/lookup/uid/7', secret);
       expect(await before.end()).toBe(0);

@@ -104,10 +104,11 @@ function failing(times: number, random: () => number): number[] {
   return drawn.map(({ when }) => when);
 }
 
+const made = HAS_STRACE ? await makeWorld() : '';
+
 test.skipIf(!HAS_STRACE)(
   'a disk that fails once never damages a sound database: everything is as before, or restored',
   async () => {
-    const made = await makeWorld();
     const people = { admins: ['Grace'], passkeys: ['Laptop'], tokens: ['backend'] };
     const { seen } = await restoreIn(made, `trace=${CALLS.join(',')}`);
     const calls = timesIn(seen);
@@ -137,7 +138,6 @@ test.skipIf(!HAS_STRACE)(
 test.skipIf(!HAS_STRACE)(
   'a disk that fails once never makes a sound backup look damaged',
   async () => {
-    const made = await makeWorld();
     const { seen } = await restoreIn(made, 'trace=pread64', 'backup');
     const times = seen.split('\n').filter((line) => line.includes('pread64(')).length;
     expect(times).toBeGreaterThan(30);
