@@ -2,6 +2,7 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TARGETS } from '../deploy/release/targets.ts';
+import { BUILT_COMMIT } from './support/cli.ts';
 import { SEED } from './support/rounds.ts';
 import { searchForSecrets } from './support/secret-search.ts';
 import { type Counts, readReport, reportLines, totalsOf } from './support/source/test-report.ts';
@@ -145,7 +146,7 @@ async function runAll(folder: string): Promise<boolean> {
     checks['lint and format check'] = await run(['x', 'biome', 'check', '--error-on-warnings', '.']);
   };
   const build = async () => {
-    checks.binary = await run(['cli/build.ts', binary]);
+    checks.binary = await run(['cli/build.ts', binary, BUILT_COMMIT]);
     if (MODE === '--fast') return;
     // Downloads, so it gets the caller's whole environment, which may name a registry or a proxy.
     const bun = ['deploy/release/bun-executable.ts', ...RELEASED];

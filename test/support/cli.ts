@@ -5,7 +5,10 @@ import { noteOutput } from './secret-search.ts';
 export const PROJECT = join(import.meta.dir, '../..');
 
 /** The binary that test/run.ts built for its run; undefined if commands start from source. */
-const BINARY = process.env.TEST_BINARY;
+export const BINARY = process.env.TEST_BINARY;
+
+/** The commit that the binaries of tests are built with. */
+export const BUILT_COMMIT = 'abc1234';
 
 /** The result of a process. */
 export type Finished = { code: number; stdout: string; stderr: string };
