@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Signed } from '../../../../shared/sessions-file/whose.ts';
@@ -14,7 +14,7 @@ import { type OpenPage, startBrowser } from '../../../support/portal/browser.ts'
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { newLaptop } from '../../../support/portal/logins.ts';
 import { personTokenFor } from '../../../support/portal/manage.ts';
-import { ADA } from '../../../support/portal/owner-pages.ts';
+import { ADA, BEA } from '../../../support/portal/owner-pages.ts';
 import { signInOwner } from '../../../support/portal/pages.ts';
 import { tempFolder } from '../../../support/world.ts';
 
@@ -23,77 +23,107 @@ import { tempFolder } from '../../../support/world.ts';
 
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-/** A server, an owner or an admin who is signed in to it in both ways, and commands on the server itself. */
-async function world(who: 'owner' | 'admin') {
+const CEM = { id: 9, username: 'cem', email: 'cem@example.org' };
+
+/** Someone who is signed in with a browser and with a stored login, and what that person then sees. */
+async function signedIn(url: string, { signed, cookie, token }: { signed: Signed; cookie: string; token: string }) {
+  const { variables } = newLaptop();
+  const logIn = await profilectl(['login', url, '--with-token'], { variables, stdin: token });
+  expect(logIn).toMatchObject({ code: 0 });
+  const page = hasChromium ? (await openPage(`${url}/healthz`, { width: 1280, colorScheme: 'light' })).page : null;
+  const [name = '', value = ''] = cookie.split('=');
+  await page?.context().addCookies([{ name, value, url }]);
+  const list = () => profilectl(['keys', 'list'], { variables });
+  const isOwner = signed.kind === 'owner';
+  const expectHeading = async (heading: string) => {
+    await page?.goto(`${url}/developers/${isOwner ? 'keys' : 'admin'}`);
+    if (hasChromium) expect(await page?.getByRole('heading', { level: 1 }).textContent()).toBe(heading);
+  };
+  return {
+    expectAccess: async () => {
+      expect(await list()).toMatchObject({ code: 0 });
+      await expectHeading(isOwner ? 'API keys' : 'Requests');
+    },
+    expectNoAccess: async () => {
+      const stderr = `${url} does not accept the token; run "profilectl login ${url}".\n`;
+      expect(await list()).toEqual({ code: 4, stdout: '', stderr });
+      await expectHeading(isOwner ? 'Sign in' : 'Sign in as an admin');
+    },
+  };
+}
+
+/** A server, people who are signed in to it in both ways, and commands on the server itself. */
+async function world() {
   const folder = tempFolder();
   const port = freePort();
   const url = `http://localhost:${port}`;
   const variables = { DATABASE_PATH: join(folder, 'profiles.db'), PUBLIC_URL: url, PORT: String(port) };
-  const box = (words: string[]) => profilectl([...words, '--yes'], { variables });
   const seed = join(tempFolder(), 'profiles.db');
   const access = testAccess({ variables: { ...variables, DATABASE_PATH: seed } });
-  await importLines(access, [ADA]);
-  const grace = await signIn(access, await enrol(access, 'Grace'));
-  const signed = who === 'owner' ? (ownerToSign(access, ADA.id) as Signed) : grace.signed;
-  const token = personTokenFor(access, signed);
-  const cookie = who === 'owner' ? signInOwner(access, ADA.id) : `session=${grace.token}`;
+  await importLines(access, [ADA, BEA, CEM]);
+  const ownerOf = (id: number) => {
+    const signed = ownerToSign(access, id) as Signed;
+    return { signed, cookie: signInOwner(access, id), token: personTokenFor(access, signed) };
+  };
+  const adminOf = async (name: string) => {
+    const { signed, token } = await signIn(access, await enrol(access, name));
+    return { signed, cookie: `session=${token}`, token: personTokenFor(access, signed) };
+  };
+  const signed = {
+    ada: ownerOf(ADA.id),
+    bea: ownerOf(BEA.id),
+    cem: ownerOf(CEM.id),
+    grace: await adminOf('Grace'),
+    hedy: await adminOf('Hedy'),
+  };
   // Copies, because a restore is refused while another process has the database open: a closed one stays open until the
   // statements that were prepared on it are collected.
   access.sessions.sqlite.close();
   copyFileSync(`${seed}.sessions`, `${variables.DATABASE_PATH}.sessions`);
   const backup = join(folder, 'backup.db');
   for (const copy of [variables.DATABASE_PATH, backup]) backupDatabase(access.db, copy);
-  const laptop = newLaptop();
   const server = { running: await startServerProcess(variables) };
-  const logIn = { variables: laptop.variables, stdin: token };
-  expect(await profilectl(['login', url, '--with-token'], logIn)).toMatchObject({ code: 0 });
+  const box = (...words: string[]) => profilectl([...words, '--yes'], { variables });
   const restore = async () => {
     expect(await server.running.end()).toBe(0);
-    const done = await box(['db', 'restore', backup]);
+    expect(await box('db', 'restore', backup)).toMatchObject({ code: 0 });
     server.running = await startServerProcess(variables);
-    return done;
   };
+  const { ada, bea, cem, grace, hedy } = signed;
   return {
-    url,
-    cookie,
     box,
     restore,
-    server,
-    list: () => profilectl(['keys', 'list'], { variables: laptop.variables }),
+    people: {
+      ada: await signedIn(url, ada),
+      bea: await signedIn(url, bea),
+      cem: await signedIn(url, cem),
+      grace: await signedIn(url, grace),
+      hedy: await signedIn(url, hedy),
+    },
   };
 }
 
-type World = Awaited<ReturnType<typeof world>>;
+const { box, restore, people } = await world();
+const { ada, bea, cem, grace, hedy } = people;
 
-test.each<[string, 'owner' | 'admin', (world: World) => ReturnType<typeof profilectl>]>([
-  ['a changed address', 'owner', ({ box }) => box(['profiles', 'set', ADA.username, 'email=other@example.org'])],
-  ['an erasure', 'owner', ({ box }) => box(['profiles', 'erase', ADA.username])],
-  ['the removal of an admin', 'admin', ({ box }) => box(['admins', 'remove', 'Grace'])],
-  ['a restore', 'owner', ({ restore }) => restore()],
-  ['a restore, for an admin too,', 'admin', ({ restore }) => restore()],
-])(
-  '%s ends access at the next request, in a browser and by a stored login',
-  async (_cause, who, act) => {
-    const of = await world(who);
-    expect(await of.list()).toMatchObject({ code: 0 });
-    const [name = '', value = ''] = of.cookie.split('=');
-    const path = `${of.url}/developers/${who === 'owner' ? 'keys' : 'admin'}`;
-    const page = hasChromium
-      ? (await openPage(`${of.url}/developers/found`, { width: 1280, colorScheme: 'light' })).page
-      : null;
-    const readPage = async () => {
-      await page?.goto(path);
-      return page?.getByRole('heading', { level: 1 }).textContent();
-    };
-    await page?.context().addCookies([{ name, value, url: of.url }]);
-    const [signedIn, signedOut] = who === 'owner' ? ['API keys', 'Sign in'] : ['Requests', 'Sign in as an admin'];
-    if (hasChromium) expect(await readPage()).toBe(signedIn);
-    expect(await act(of)).toMatchObject({ code: 0 });
-    const refused = await of.list();
-    expect([refused.code, refused.stdout]).toEqual([4, '']);
-    expect(refused.stderr).toBe(`${of.url} does not accept the token; run "profilectl login ${of.url}".\n`);
-    if (hasChromium) expect(await readPage()).toBe(signedOut);
-    expect(await of.server.running.end()).toBe(0);
-  },
-  60_000,
-);
+describe('ends access at the next request, in a browser and by a stored login:', () => {
+  test.each([
+    ['a changed address', ada, ['profiles', 'set', ADA.username, 'email=other@example.org']],
+    ['an erasure', bea, ['profiles', 'erase', BEA.username]],
+    ['the removal of an admin', grace, ['admins', 'remove', 'Grace']],
+  ] as const)(
+    '%s',
+    async (_cause, person, words) => {
+      await person.expectAccess();
+      expect(await box(...words)).toMatchObject({ code: 0 });
+      await person.expectNoAccess();
+    },
+    60_000,
+  );
+
+  test('a restore, for owners and admins', async () => {
+    for (const person of [cem, hedy]) await person.expectAccess();
+    await restore();
+    for (const person of [cem, hedy]) await person.expectNoAccess();
+  }, 60_000);
+});
