@@ -4,6 +4,7 @@ import { changeLogins } from '../../../cli/remote/stored-logins.ts';
 import { profilectl } from '../../support/cli.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { newLaptop } from '../../support/portal/logins.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 
 // A machine that is logged in to servers that don't respond, or respond incorrectly.
 
@@ -60,7 +61,8 @@ const cases: [what: string, url: string, code: number, sentence: string][] = [
   ],
 ];
 
-test.each(cases)(
+// test/cli/remote/client.test.ts tries all of them.
+test.each(drawHalf(cases, seededRandom('servers that are away')))(
   'a server that is %s is reported in a sentence that says what to do',
   async (_what, url, code, sentence) => {
     const said = sentence.replace('URL', url);

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
+import { onBox } from '../../../support/actors.ts';
 import { profilectl } from '../../../support/cli.ts';
 import { DESCRIPTION, issue, mailedSecrets, request } from '../../../support/keys.ts';
 import { KEY, openTerminal } from '../../../support/machine/terminal.ts';
@@ -38,7 +40,7 @@ test(
     expect(plain(terminal.screen())).toEndWith(`${identifier} Active `);
     expect(showKey(here.access, identifier).rateLimits).toHaveLength(2);
     expect(mailedSecrets(here.access, identifier)).toHaveLength(1);
-    await profilectlAt(here.server, here.ownerToken, ['keys', 'revoke', identifier]);
+    await revokeKey(here.access, { identifier, reason: null, by: onBox('owner') });
   },
   LIMIT_MS,
 );
