@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../cli/program.ts';
 import { cleanEnvironment, type Finished, profilectl, profilectlWords } from '../support/cli.ts';
+import { importLines } from '../support/import.ts';
+import { drawHalf, seededRandom } from '../support/rounds.ts';
 import { noteOutput } from '../support/secret-search.ts';
-import { tempFolder } from '../support/world.ts';
+import { tempFolder, testDeps } from '../support/world.ts';
 
 // Arguments, variables and files that nobody types on purpose, but that the shell or another program may pass.
+
+const chance = seededRandom('odd input');
 
 /** Runs a shell line in which "$@" is `profilectl` with these words: a shell can pass bytes that are not UTF-8. */
 async function shell(line: string, words: readonly string[], cwd: string): Promise<Finished> {
@@ -29,10 +33,10 @@ function leaves(command: Command, before: readonly string[] = []): string[][] {
 
 /** A folder with a database with Ada, and files of odd kinds. */
 async function world() {
-  const folder = tempFolder();
-  const db = join(folder, 'profiles.db');
-  const stdin = '{"id":1,"username":"ada"}\n';
-  expect((await profilectl(['profiles', 'import', '-', '--db', db], { stdin })).code).toBe(0);
+  const deps = testDeps();
+  const { folder } = deps;
+  const { databasePath: db } = deps.config;
+  await importLines(deps, [{ id: 1, username: 'ada' }]);
   const directory = join(folder, 'directory');
   mkdirSync(directory);
   const pipe = join(folder, 'pipe');
@@ -48,7 +52,8 @@ describe('arguments that are not UTF-8', () => {
     const folder = tempFolder();
     const commands = leaves(await createProgram());
     expect(commands.length).toBeGreaterThan(40);
-    for (const words of commands) {
+    // One place refuses them before the command is read.
+    for (const words of drawHalf(drawHalf(commands, chance), chance)) {
       const done = await shell(`exec "$@" "$(printf 'a\\377')"`, words, folder);
       const stderr = `Argument ${words.length + 1} is not UTF-8; nothing was done.\n`;
       expect({ words, ...done }).toEqual({ words, code: 2, stdout: '', stderr });
@@ -75,7 +80,7 @@ describe('arguments that are not UTF-8', () => {
 
   test('are distinguished from a typed U+FFFD, and from letters of any script', async () => {
     const { run } = await world();
-    for (const name of ['a\uFFFD', 'ада', '愛']) {
+    for (const name of ['a\uFFFD', ...drawHalf(['ада', '愛'], chance)]) {
       expect(await run('profiles', 'show', name)).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('no profile'),
@@ -87,10 +92,8 @@ describe('arguments that are not UTF-8', () => {
 describe('variables that are not UTF-8', () => {
   test('are refused, naming the variable, and no file is created', async () => {
     const folder = tempFolder();
-    for (const line of [
-      `DATABASE_PATH="$(printf 'x\\377.db')" exec "$@"`,
-      `MAIL_FROM="$(printf '\\377@x')" exec "$@"`,
-    ]) {
+    const lines = [`DATABASE_PATH="$(printf 'x\\377.db')" exec "$@"`, `MAIL_FROM="$(printf '\\377@x')" exec "$@"`];
+    for (const line of drawHalf(lines, chance)) {
       const done = await shell(line, ['serve'], folder);
       expect(done.stderr).toMatch(/^(DATABASE_PATH|MAIL_FROM) must be valid UTF-8, without U\+FFFD\.\n$/);
       expect(done.code).toBe(2);
@@ -104,7 +107,7 @@ describe('variables that are not UTF-8', () => {
 
   test('PROFILECTL_TOKEN and PROFILECTL_HOST refuse bytes and control characters that a request can’t contain', async () => {
     const folder = tempFolder();
-    for (const bytes of ['\\377', 'a\\nb', '\\303\\274']) {
+    for (const bytes of drawHalf(['\\377', 'a\\nb', '\\303\\274'], chance)) {
       const line = `PROFILECTL_HOST=http://127.0.0.1:9 PROFILECTL_TOKEN="$(printf '${bytes}')" exec "$@"`;
       const done = await shell(line, ['whoami'], folder);
       expect(done).toMatchObject({ code: 2, stderr: expect.stringContaining('PROFILECTL_TOKEN must') });
@@ -133,6 +136,8 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
       expect(given.stderr).toMatch(/^--env-file (names|must)/);
       expect(given.stderr).toMatch(sentence);
       expect(given).toMatchObject({ code: 2, stdout: '' });
+    }
+    for (const [path, sentence] of drawHalf(cases, chance)) {
       const named = await profilectl(['status', '--db', db], { variables: { MAIL_URL_FILE: path } });
       expect(named.code).toBe(2);
       expect(named.stderr).toMatch(sentence);
@@ -145,11 +150,12 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
     const isFolder = 'The input is a folder, not a file of JSON Lines.\n';
     expect(imported).toEqual({ code: 1, stdout: '', stderr: isFolder });
     const request = ['keys', 'request', '--profile', 'ada', '--name', 'x', '--permission', 'api.lookup'];
-    for (const words of [
+    const readers = [
       ['keys', 'check'],
       [...request, '--description-file', '-'],
       ['profiles', 'links', 'set', 'ada', '-'],
-    ]) {
+    ];
+    for (const words of drawHalf(readers, chance)) {
       const done = await shell('exec "$@" --db profiles.db < directory', words, folder);
       expect(done).toEqual({ code: 2, stdout: '', stderr: "Standard input can't be read (EISDIR).\n" });
     }
@@ -159,10 +165,10 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
       folder,
     );
     expect(endless).toEqual({ code: 2, stdout: '', stderr: '<file> names a file larger than 8192 KiB: stdin.\n' });
-    for (const path of [directory, pipe, latin, '/dev/zero']) {
+    for (const path of drawHalf([directory, pipe, latin, '/dev/zero'], chance)) {
       expect(await run(...request, '--description-file', path)).toMatchObject({ code: 2, stdout: '' });
     }
-    for (const path of [latin, '/dev/zero']) {
+    for (const path of drawHalf([latin, '/dev/zero'], chance)) {
       expect(await run('profiles', 'links', 'set', 'ada', path)).toMatchObject({ code: 2, stdout: '' });
     }
   }, 60_000);
@@ -202,12 +208,13 @@ test('variables are read from a slow pipe, and refused lines are written to a pi
 
 test('--version with --json prints JSON, in either order', async () => {
   const { stdout: plain } = await profilectl(['--version']);
-  for (const words of [
+  const orders = [
     ['--version', '--json'],
     ['--json', '--version'],
     ['--json', '-V'],
     ['version', '--json'],
-  ]) {
+  ];
+  for (const words of drawHalf(orders, chance)) {
     expect(await profilectl(words)).toEqual({
       code: 0,
       stdout: `${JSON.stringify({ version: plain.trim() })}\n`,

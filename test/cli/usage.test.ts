@@ -7,12 +7,15 @@ import { withTables } from '../../shared/db/tables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { newSecret } from '../../shared/keys/secret.ts';
+import { keyHistory } from '../../shared/keys/view.ts';
 import { systemRandom } from '../../shared/random.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
 import { DESCRIPTION, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { drawHalf, seededRandom } from '../support/rounds.ts';
-import { tempFolder, testConfig } from '../support/world.ts';
+import { tempFolder, testConfig, testDeps } from '../support/world.ts';
+
+const chance = seededRandom('usage');
 
 const folder = tempFolder();
 const DATABASE_PATH = join(folder, 'profiles.db');
@@ -89,9 +92,9 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
     ['an unknown permission', ['keys', 'approve', '0', '--permission', 'api.lokup'], 2, /only permissions/],
     ['a missing environment file', ['--env-file', join(folder, 'none.env'), 'keys', 'list'], 2, /none\.env/],
   ];
-  // One place prints refusals.
-  const asJson = drawHalf(cases, seededRandom('refusals as JSON'));
-  for (const tried of cases) {
+  // One place prints refusals; the functions that find these are also tested alone.
+  const asJson = drawHalf(drawHalf(cases, chance), chance);
+  for (const tried of drawHalf(cases, chance)) {
     const [what, words, code, sentence] = tried;
     test(`${what} (exit code ${code})`, async () => {
       const run = await profilectl(words, { variables });
@@ -173,6 +176,9 @@ test('each command is loaded when its words are typed, without the other files o
   ]);
 });
 
+/** The words of the program, a group, a command, and a command of a group of a group. */
+const DEPTHS = [[], ['keys'], ['keys', 'approve'], ['profiles', 'alias', 'add']];
+
 describe('help and version', () => {
   const allBelow = (command: Command): Command[] => [command, ...command.commands.flatMap(allBelow)];
   const pathOf = (command: Command): string =>
@@ -191,14 +197,14 @@ describe('help and version', () => {
     }
   });
 
-  for (const words of [[], ['keys'], ['keys', 'approve'], ['profiles', 'alias', 'add']]) {
+  for (const words of drawHalf(DEPTHS, chance)) {
     test(`profilectl ${words.join(' ')} --help goes to stdout`, async () => {
       const usage = expect.stringContaining(`Usage: ${['profilectl', ...words].join(' ')} `);
       expect(await profilectl([...words, '--help'])).toEqual({ code: 0, stdout: usage, stderr: '' });
     });
   }
 
-  for (const word of ['--version', '-v', '-V', 'version']) {
+  for (const word of drawHalf(['--version', '-v', '-V', 'version'], chance)) {
     test(`${word} prints the version and, if git knows it, the commit`, async () => {
       const run = await profilectl([word]);
       expect(run.stdout).toMatch(/^\d+\.\d+\.\d+( \([0-9a-f]{7,}(-dirty)?\))?\n$/);
@@ -216,7 +222,7 @@ describe('help and version', () => {
   });
 
   test('help prints the --help of a command at any depth', async () => {
-    for (const words of [['keys'], ['keys', 'approve'], ['profiles', 'alias', 'add']]) {
+    for (const words of drawHalf(DEPTHS, chance)) {
       expect(await profilectl(['help', ...words])).toEqual(await profilectl([...words, '--help']));
     }
   });
@@ -255,14 +261,12 @@ describe('keys check', () => {
 
 describe('the actor in the history of a command', () => {
   const recorded = async (variables: Record<string, string>) => {
-    const path = join(tempFolder(), 'profiles.db');
-    const line = '{"id":1,"username":"ada","email":"ada@example.org"}';
-    expect((await profilectl(['profiles', 'import', '-', '--db', path], { stdin: line })).code).toBe(0);
-    const words = ['keys', 'request', '--db', path, '--json', '--profile', 'ada', '--name', 'Bot'];
+    const deps = testDeps();
+    insertProfile(deps.db, { username: 'ada' });
+    const words = ['keys', 'request', '--db', deps.config.databasePath, '--json', '--profile', 'ada', '--name', 'Bot'];
     const more = ['--permission', 'api.lookup', '--description', DESCRIPTION];
     const { identifier } = JSON.parse((await profilectl([...words, ...more], { variables })).stdout);
-    const shown = await profilectl(['keys', 'show', identifier, '--db', path, '--json']);
-    return JSON.parse(shown.stdout).history[0].by;
+    return keyHistory(deps, identifier)[0]?.by;
   };
 
   test('is the operating system’s user, whatever USER says', async () => {

@@ -5,6 +5,7 @@ import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { testAccess } from '../../support/portal/access.ts';
 import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
 import { refusal } from '../../support/refusal.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 
 const PUBLIC_URL = 'https://api.example.org';
 
@@ -113,10 +114,11 @@ describe('if an admin changes before a question is answered', () => {
   });
 
   test('admins remove and invite ask again if another admin now has the name', async () => {
-    for (const [verb, question] of [
+    const questions: [verb: string, question: string][] = [
       ['remove', 'Remove admin Grace with 1 passkey'],
       ['invite', 'Revoke 1 passkey and end all sessions of Grace?'],
-    ] as const) {
+    ];
+    for (const [verb, question] of drawHalf(questions, seededRandom('questions about admins'))) {
       const { access, variables, run } = world();
       await enrol(access, 'Grace');
       const terminal = openTerminal(['admins', verb, 'Grace'], variables);

@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { candidatesFor } from '../../../cli/completion/candidates.ts';
 import { createProgram } from '../../../cli/program.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { issue, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 const deps = testDeps();
@@ -23,18 +25,18 @@ beforeAll(async () => {
   chmodSync(join(bin, 'profilectl'), 0o755);
 });
 
+const program = await createProgram();
+
+/** The candidates for the last word, which `completion --candidates` prints. */
 async function next(...words: string[]): Promise<string[]> {
-  const { stdout, stderr, code } = await profilectl(['completion', '--candidates', '--', ...words], { variables });
-  expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
-  return stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => line.split('\t')[0] as string);
+  return (await candidatesFor(program, words)).map(({ value }) => value);
 }
+
+/** The same for a command that uses the database. */
+const nextHere = (...words: string[]) => next('--db', deps.config.databasePath, ...words);
 
 describe('candidates', () => {
   test('are all commands and subcommands', async () => {
-    const program = await createProgram();
     expect(await next('')).toEqual(program.commands.map((command) => command.name()));
     for (const command of program.commands.filter(({ commands }) => commands.length > 0)) {
       expect(await next(command.name(), '')).toEqual(command.commands.map((child) => child.name()));
@@ -75,16 +77,22 @@ describe('candidates', () => {
   });
 
   test('are the identifiers of keys in states that the command accepts', async () => {
-    expect(await next('keys', 'approve', '')).toEqual([pending]);
-    expect(await next('keys', 'revoke', '')).toEqual([active]);
-    expect(await next('keys', 'change', '')).toEqual([active]);
-    expect(await next('keys', 'request', '--successor-of', '')).toEqual([active]);
-    expect((await next('keys', 'show', '')).sort()).toEqual([active, pending].sort());
-    expect(await next('keys', 'show', pending.slice(0, 7))).toEqual([pending]);
-    expect(await next('keys', 'show', pending, '')).toEqual([]);
+    expect(await nextHere('keys', 'approve', '')).toEqual([pending]);
+    expect(await nextHere('keys', 'revoke', '')).toEqual([active]);
+    expect(await nextHere('keys', 'change', '')).toEqual([active]);
+    expect(await nextHere('keys', 'request', '--successor-of', '')).toEqual([active]);
+    expect((await nextHere('keys', 'show', '')).sort()).toEqual([active, pending].sort());
+    expect(await nextHere('keys', 'show', pending.slice(0, 7))).toEqual([pending]);
+    expect(await nextHere('keys', 'show', pending, '')).toEqual([]);
     expect(await next('--db', '/none.db', 'keys', 'show', '')).toEqual([]);
-    const elsewhere = ['completion', '--candidates', '--', '--db', variables.DATABASE_PATH, 'keys', 'approve', ''];
-    expect((await profilectl(elsewhere)).stdout).toStartWith(pending);
+  });
+
+  test('are printed one per line, with a description, from DATABASE_PATH or --db', async () => {
+    const print = ['completion', '--candidates', '--'];
+    const line = `${pending}\tpending, ada: Evil bot: $(touch pwned) \`x\`\n`;
+    const printed = { code: 0, stdout: line, stderr: '' };
+    expect(await profilectl([...print, 'keys', 'approve', ''], { variables })).toEqual(printed);
+    expect(await profilectl([...print, '--db', variables.DATABASE_PATH, 'keys', 'approve', ''])).toEqual(printed);
   });
 
   test('of help are the commands that it explains', async () => {
@@ -112,7 +120,8 @@ describe('candidates', () => {
   });
 
   test('are refused for a missing or unknown shell (exit code 2)', async () => {
-    for (const words of [['completion'], ['completion', 'ksh'], ['completion', 'bash', 'zsh']]) {
+    const unclear = [['completion'], ['completion', 'ksh'], ['completion', 'bash', 'zsh']];
+    for (const words of drawHalf(unclear, seededRandom('shells'))) {
       expect(await profilectl(words)).toMatchObject({
         code: 2,
         stdout: '',

@@ -26,6 +26,7 @@ import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { usernamesIn } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 /** The database and backup of a folder, and commands on them. */
@@ -44,6 +45,11 @@ const { file: madeBackup, run: runOnMade, put: putIntoMade } = commandsIn(made);
 await putIntoMade({ id: 1, username: 'ada' });
 expect((await runOnMade('db', 'backup', madeBackup)).code).toBe(0);
 await putIntoMade({ id: 2, username: 'bob' });
+/** Another backup, with Ada and Bob. */
+const other = join(tempFolder(), 'other.sqlite');
+expect((await runOnMade('db', 'backup', other)).code).toBe(0);
+
+const chance = seededRandom('restores');
 
 /** A backup with Ada, and a database with Ada and Bob. */
 function world() {
@@ -56,19 +62,18 @@ function world() {
 }
 
 describe('a backup that changes before the answer', () => {
-  /** Another backup, with Ada and Bob. */
-  async function otherBackup({ folder, run }: ReturnType<typeof world>): Promise<string> {
-    const other = join(folder, 'other.sqlite');
-    expect((await run('db', 'backup', other)).code).toBe(0);
-    return other;
-  }
+  /** Replaces a backup by the other one, with a new file. */
+  const replace = (file: string) => {
+    copyFileSync(other, `${file}.new`);
+    renameSync(`${file}.new`, file);
+  };
 
-  test.each([
-    ['because it is replaced', (file: string, other: string) => renameSync(other, file)],
-    ['because it is overwritten', (file: string, other: string) => copyFileSync(other, file)],
+  const changes: [how: string, change: (file: string) => void][] = [
+    ['because it is replaced', replace],
+    ['because it is overwritten', (file) => copyFileSync(other, file)],
     [
       'because it gets a write-ahead log',
-      (file: string) => {
+      (file) => {
         const open = openFile(file, 1000);
         open.run("UPDATE profiles SET username = 'eve'");
         const log = readFileSync(`${file}-wal`);
@@ -76,14 +81,13 @@ describe('a backup that changes before the answer', () => {
         writeFileSync(`${file}-wal`, log);
       },
     ],
-  ])('%s is not restored, and the question is asked again', async (_what, change) => {
-    const here = world();
-    const { db, file, names, aside } = here;
-    const other = await otherBackup(here);
+  ];
+  test.each(drawHalf(changes, chance))('%s is not restored, and the question is asked again', async (_how, change) => {
+    const { db, file, names, aside } = world();
     const before = names();
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
     await terminal.see('(1 profile, 0 keys)?');
-    change(file, other);
+    change(file);
     terminal.type(`y${KEY.enter}`);
     await terminal.see('has changed since it was shown: it was written to or replaced. Nothing was done.');
     await terminal.see('Replace ');
@@ -93,13 +97,11 @@ describe('a backup that changes before the answer', () => {
   });
 
   test('is restored after a second yes, to a question with its new counts', async () => {
-    const here = world();
-    const { db, file, put, names } = here;
-    const other = await otherBackup(here);
+    const { db, file, put, names } = world();
     await put({ id: 3, username: 'eve' });
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
     await terminal.see('(1 profile, 0 keys)?');
-    renameSync(other, file);
+    replace(file);
     terminal.type(`y${KEY.enter}`);
     await terminal.see('(2 profiles, 0 keys)?');
     terminal.type(`y${KEY.enter}`);
@@ -109,9 +111,7 @@ describe('a backup that changes before the answer', () => {
   });
 
   test('is refused with --yes if it changes between the check and the copy, and the database stays unchanged', async () => {
-    const here = world();
-    const { db, file, names, aside } = here;
-    const other = await otherBackup(here);
+    const { db, file, names, aside } = world();
     const restore = prepareRestore(db, file);
     copyFileSync(other, file);
     const error = await refusal(() => restore.run({ isRestored: false, by: onBox('root') }));
@@ -276,7 +276,7 @@ describe('db restore', () => {
       [folder, /not a file/],
       [db, /the database itself/],
     ];
-    for (const [source, sentence] of cases) {
+    for (const [source, sentence] of drawHalf(cases, chance)) {
       const done = await run('db', 'restore', source, '--yes');
       expect(done.stderr).toMatch(sentence);
       expect(done).toMatchObject({ code: 1, stdout: '' });

@@ -91,11 +91,10 @@ test('db vacuum refuses a missing database, and one of an older schema', async (
 
 test('after db vacuum the database can be checked, backed up, restored and exported as before', async () => {
   const folder = tempFolder();
-  const run = (...words: string[]) => profilectl([...words, '--db', join(folder, 'profiles.db')]);
-  const lines = join(folder, 'in.jsonl');
-  writeFileSync(lines, jsonLines({ id: 1, username: 'one' }, { id: 2, username: 'two' }));
-  expect((await run('profiles', 'import', lines)).code).toBe(0);
-  expect((await run('profiles', 'erase', 'two', '--yes')).code).toBe(0);
+  const db = join(folder, 'profiles.db');
+  const run = (...words: string[]) => profilectl([...words, '--db', db]);
+  const stdin = jsonLines({ id: 1, username: 'one' }, { id: 2, username: 'two' }, { id: 2, deleted: true });
+  expect((await profilectl(['profiles', 'import', '-', '--db', db], { stdin })).code).toBe(0);
   const before = (await run('profiles', 'export')).stdout;
   expect((await run('db', 'vacuum')).code).toBe(0);
   expect((await run('db', 'check')).stdout).toStartWith('No problems found in 1 profile');

@@ -5,6 +5,7 @@ import { profilectl } from '../../support/cli.ts';
 import { DESCRIPTION, issue, mails } from '../../support/keys.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 /** A database with an Active key, and `profilectl` on it. */
@@ -48,12 +49,13 @@ describe('keys change', () => {
     expect(done.stderr).toContain('nothing was changed');
   });
 
-  test.each([
+  const refused: [flags: string[], code: number, sentence: string][] = [
     [[], 2, 'Specify what to change: --permission, --rate-limit or --expires.'],
     [['--rate-limit', '7'], 2, 'A rate limit is <quota>/<window>'],
     [['--expires', 'tomorrow'], 2, 'The expiry must be a duration'],
     [['--permission', 'api.write'], 2, 'The only permissions are api.lookup and api.leaderboard'],
-  ])('refuses %j', async (flags, code, sentence) => {
+  ];
+  test.each(drawHalf(refused, seededRandom('refused changes of keys')))('refuses %j', async (flags, code, sentence) => {
     const { identifier, run } = await world();
     const done = await run('keys', 'change', identifier, ...flags);
     expect(done).toEqual({ code, stdout: '', stderr: expect.stringContaining(sentence) });

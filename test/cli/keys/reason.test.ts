@@ -8,6 +8,7 @@ import { profilectl } from '../../support/cli.ts';
 import { issue, keyIn, mails, request } from '../../support/keys.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // The commands use the system clock.
@@ -24,7 +25,10 @@ beforeEach(() => {
 
 const NEED_A_REASON = DECISIONS.filter((operation) => 'reason' in inputFor(operation, 'operator').shape);
 
-describe.each(NEED_A_REASON.map((operation) => [operation.name, operation] as const))('keys %s', (verb, operation) => {
+// All are made from the table.
+const DRAWN = drawHalf(NEED_A_REASON, seededRandom('operations with a reason'));
+
+describe.each(DRAWN.map((operation) => [operation.name, operation] as const))('keys %s', (verb, operation) => {
   const { from, to: after, event, texts } = operation;
   const [before = 'pending'] = from ?? [];
   const question = texts.title;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { exportProfile } from '../../../shared/profiles/export.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { profilectl } from '../../support/cli.ts';
-import { jsonLines } from '../../support/import.ts';
-import { tempFolder } from '../../support/world.ts';
+import { exportText, importLines } from '../../support/import.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
+import { testDeps } from '../../support/world.ts';
 
 const ADA = {
   id: 7,
@@ -15,28 +15,25 @@ const ADA = {
   email: 'ada@example.org',
   authId: 'auth0|ada',
 };
+const chance = seededRandom('refused changes of profiles');
+
 const BOB = { id: 8, username: 'bob', authId: 'auth0|bob' };
 
 async function world() {
-  const folder = tempFolder();
-  const db = join(folder, 'profiles.db');
-  await profilectl(['profiles', 'import', '-', '--db', db], { stdin: jsonLines(ADA, BOB) });
+  const deps = testDeps();
+  const { databasePath: db } = deps.config;
+  await importLines(deps, [ADA, BOB]);
   const run = (words: string[], stdin?: string) =>
     profilectl(['profiles', ...words, '--db', db], stdin === undefined ? {} : { stdin });
-  /** The profile that a command prints as JSON, which `show` prints too. */
+  /** The profile that a command prints as JSON, as in an export. */
   const change = async (words: string[], stdin?: string) => {
     const { code, stdout, stderr } = await run([...words, '--json'], stdin);
     if (code !== 0) throw new Error(stderr);
-    expect(stdout).toBe((await run(['show', JSON.parse(stdout).username, '--json'])).stdout);
+    expect(stdout.trimEnd()).toBe(exportProfile(deps.db, { username: JSON.parse(stdout).username }));
     return JSON.parse(stdout);
   };
-  const faults = () => {
-    const opened = withTables(openDatabase(db, 'use'));
-    const found = checkDatabase(opened).faults;
-    opened.$client.close();
-    return found;
-  };
-  return { folder, run, change, faults };
+  const faults = () => checkDatabase(deps.db).faults;
+  return { deps, run, change, faults };
 }
 
 describe('profiles set', () => {
@@ -97,14 +94,14 @@ describe('profiles set', () => {
     ['the same alias twice', ['aliases=["x","X"]'], 2, /^aliases may not contain the same name twice/],
   ];
   // Refused commands change nothing, so all of them can use the same database.
-  const unchanged = world().then(async ({ run }) => ({ run, before: (await run(['export'])).stdout }));
-  for (const [what, words, code, sentence] of refused) {
+  const unchanged = world().then(async ({ deps, run }) => ({ deps, run, before: await exportText(deps) }));
+  for (const [what, words, code, sentence] of drawHalf(refused, chance)) {
     test(`refuses ${what}, and does not change the other field either (exit code ${code})`, async () => {
-      const { run, before } = await unchanged;
+      const { deps, run, before } = await unchanged;
       const done = await run(['set', 'ada', 'displayName=New', ...words]);
       expect(done.stderr).toMatch(sentence);
       expect({ code: done.code, stdout: done.stdout }).toEqual({ code, stdout: '' });
-      expect((await run(['export'])).stdout).toBe(before);
+      expect(await exportText(deps)).toBe(before);
     });
   }
 
@@ -172,8 +169,8 @@ describe('profiles links set', () => {
   ];
 
   test('replaces all links, in their order, from a file or stdin', async () => {
-    const { folder, change, faults } = await world();
-    const file = join(folder, 'links.json');
+    const { deps, change, faults } = await world();
+    const file = join(deps.folder, 'links.json');
     writeFileSync(file, JSON.stringify(LINKS, null, 2));
     expect((await change(['links', 'set', 'ada', file])).links).toEqual(LINKS);
     expect((await change(['links', 'set', 'ada', '-'], JSON.stringify(LINKS.toReversed()))).links).toEqual(
@@ -185,7 +182,8 @@ describe('profiles links set', () => {
 
   test('refuses anything but a list of valid links, and a missing file', async () => {
     const { run } = await world();
-    for (const text of ['', '{}', '[', '[1]', '[{"id":"a"}]', '[{"id":"a","name":"b","link":"c","colour":"red"}]']) {
+    const texts = ['', '{}', '[', '[1]', '[{"id":"a"}]', '[{"id":"a","name":"b","link":"c","colour":"red"}]'];
+    for (const text of drawHalf(texts, chance)) {
       expect(await run(['links', 'set', 'ada', '-'], text)).toMatchObject({ code: 2, stdout: '' });
     }
     expect((await run(['links', 'set', 'ada', '/none.json'])).stderr).toBe('There is no file /none.json.\n');

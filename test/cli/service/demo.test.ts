@@ -1,20 +1,21 @@
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
-import { cleanEnvironment, fromSource, PROJECT } from '../../support/cli.ts';
+import { cleanEnvironment, fromSource, PROJECT, profilectlWords } from '../../support/cli.ts';
 import { registerAt } from '../../support/portal/admins.ts';
 import { fetchPage } from '../../support/portal/pages.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
-/** Starts the demo and waits for its last line. */
-async function startDemo(TMPDIR: string) {
-  const child = Bun.spawn([...fromSource('--no-env-file'), 'demo'], {
+/** Starts the demo by this command and waits for its last line. */
+async function startDemo(TMPDIR: string, words: readonly string[]) {
+  const child = Bun.spawn([...words], {
     env: cleanEnvironment({ TMPDIR, DATABASE_PATH: '/nowhere/real.db', PORT: '1', MAIL_URL: 'smtp://127.0.0.1:1' }),
     cwd: PROJECT,
     stdout: 'pipe',
     stderr: 'inherit',
   });
+  afterAll(() => child.kill('SIGKILL'));
   const reader = child.stdout.getReader();
   const decoder = new TextDecoder();
   let printed = '';
@@ -36,44 +37,38 @@ function npxThatIsBun(folder: string): string {
   return `${bin}:/bin:/usr/bin`;
 }
 
+const TMPDIR = tempFolder();
+const [first, second] = await Promise.all([
+  startDemo(TMPDIR, [...fromSource('--no-env-file'), 'demo']),
+  startDemo(TMPDIR, profilectlWords(['demo'])),
+]);
+
+/** Runs a printed line in a shell. */
+function run(line: string): string {
+  return Bun.spawnSync(['sh', '-c', line], { env: { PATH: npxThatIsBun(TMPDIR) }, cwd: TMPDIR }).stdout.toString();
+}
+
 test.skipIf(Bun.which('curl') === null)(
-  'two demos at the same time each print curl commands that work as printed, and leave no files behind',
-  async () => {
-    const TMPDIR = tempFolder();
-    const demos = await Promise.all([startDemo(TMPDIR), startDemo(TMPDIR)]);
-    for (const { curl, printed } of demos) {
+  'two demos at the same time each print curl commands that work as printed',
+  () => {
+    expect(first.curl).not.toBe(second.curl);
+    for (const { curl, printed } of [first, second]) {
       expect(printed).toContain('50 sample profiles');
-      const answer = Bun.spawnSync(['sh', '-c', curl], { env: cleanEnvironment() });
-      expect(JSON.parse(answer.stdout.toString())).toMatchObject({ id: 7, username: 'Ada', banned: false });
-    }
-    const npx = npxThatIsBun(TMPDIR);
-    for (const { curl, printed } of demos) {
+      expect(JSON.parse(run(curl))).toMatchObject({ id: 7, username: 'Ada', banned: false });
       const [address = ''] = /http:\S+$/.exec(curl) ?? [];
       const others = [...printed.matchAll(/^ {2}"(http:\S+)"/gm)].map(([, other = '']) => other);
       expect(others.length).toBeGreaterThan(3);
       for (const other of others) {
-        const answer = Bun.spawnSync(['sh', '-c', curl.replace(address, `"${other}"`)], { env: cleanEnvironment() });
-        expect(Object.keys(JSON.parse(answer.stdout.toString()))).not.toContain('error');
+        expect(Object.keys(JSON.parse(run(curl.replace(address, `"${other}"`))))).not.toContain('error');
       }
-      const hint = printed.split('\n').find((line) => line.endsWith(' keys list')) ?? '';
-      const { stdout } = Bun.spawnSync(['sh', '-c', hint], { env: { PATH: npx }, cwd: TMPDIR });
-      expect(stdout.toString()).toContain('Demo key');
+      expect(run(printed.split('\n').find((line) => line.endsWith(' keys list')) ?? '')).toContain('Demo key');
     }
-    expect(demos[0]?.curl).not.toBe(demos[1]?.curl);
-    demos[0]?.child.kill('SIGTERM');
-    demos[1]?.child.kill('SIGHUP');
-    for (const { child } of demos) expect(await child.exited).toBe(0);
-    expect(readdirSync(TMPDIR)).toEqual(['bin']);
-    expect(existsSync('/nowhere')).toBe(false);
   },
 );
 
 test('the demo’s printed instructions let an owner and an admin sign in, and a backend can send it profiles', async () => {
-  const TMPDIR = tempFolder();
-  const { child, printed } = await startDemo(TMPDIR);
+  const { printed } = first;
   const lineWith = (text: string) => printed.split('\n').find((line) => line.includes(text)) ?? '';
-  const run = (line: string) =>
-    Bun.spawnSync(['sh', '-c', line], { env: { PATH: npxThatIsBun(TMPDIR) }, cwd: TMPDIR }).stdout.toString();
   const [, name = '', address = ''] = /username (\S+) and the e-mail address (\S+) at/.exec(printed) ?? [];
   const [url = ''] = /http:\/\/localhost:\d+(?=\/developers\/sign-in$)/m.exec(printed) ?? [];
 
@@ -102,9 +97,14 @@ test('the demo’s printed instructions let an owner and an admin sign in, and a
     body: '{"id":7,"username":"Ada"}\n',
   });
   expect([sent.status, await sent.json()]).toEqual([200, expect.objectContaining({ imported: 1 })]);
-  child.kill('SIGINT');
-  expect(await child.exited).toBe(0);
-  expect(readdirSync(TMPDIR)).toEqual(['bin']);
+});
+
+test('two demos that are stopped leave no files behind', async () => {
+  first.child.kill('SIGTERM');
+  second.child.kill('SIGHUP');
+  for (const { child } of [first, second]) expect(await child.exited).toBe(0);
+  expect(readdirSync(TMPDIR).filter((name) => name !== 'bin')).toEqual([]);
+  expect(existsSync('/nowhere')).toBe(false);
 });
 
 /** The cookies that a response sets, as a browser sends them back. */

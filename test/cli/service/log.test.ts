@@ -1,8 +1,13 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { addAdmin } from '../../../shared/admins/admins.ts';
+import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
+import { changeByHand } from '../../support/import.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
+import { testAccess } from '../../support/portal/access.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // What `profilectl log` lists after real commands.
@@ -86,9 +91,10 @@ test('lists keys, admins, tokens, bans, erasures and restores, newest first, wit
 });
 
 test('filters by person, kind and time, lists page by page, and refuses invalid filters (exit code 2)', async () => {
-  const { run } = await world();
-  for (const name of ['Grace', 'Hopper', 'Ada']) await run('admins', 'add', name);
-  await run('profiles', 'ban', 'ada');
+  const { variables, run } = await world();
+  const access = testAccess({ variables });
+  for (const name of ['Grace', 'Hopper', 'Ada']) addAdmin(access, name, onBox('operator'));
+  changeByHand(access, 'ada', () => ({ banned: true }));
   const texts = async (...words: string[]) =>
     (await run('log', ...words)).lines.slice(1).map((line) => line.split('  ').at(-1));
   expect(await texts('--kind', 'admins')).toEqual(['Added admin Ada', 'Added admin Hopper', 'Added admin Grace']);
@@ -102,7 +108,7 @@ test('filters by person, kind and time, lists page by page, and refuses invalid 
   expect(await texts('--limit', '1', '--kind', 'admins', '--after', after)).toEqual(['Added admin Hopper']);
   const { next } = JSON.parse((await run('log', '--limit', '1', '--kind', 'admins', '--json')).stdout);
   expect(next).toBe(after);
-  for (const [words, sentence] of [
+  const invalid: [words: string[], sentence: string][] = [
     [['--since', 'soon'], '--since must be a duration such as 7d'],
     [
       ['--kind', 'x'],
@@ -110,7 +116,8 @@ test('filters by person, kind and time, lists page by page, and refuses invalid 
     ],
     [['--limit', '0'], '--limit must be a whole number'],
     [['--after', 'x'], '--after must be the "next"'],
-  ] as const) {
+  ];
+  for (const [words, sentence] of drawHalf(invalid, seededRandom('invalid filters'))) {
     const { code, stdout, stderr } = await run('log', ...words);
     expect([code, stdout, stderr.slice(0, sentence.length)]).toEqual([2, '', sentence]);
   }

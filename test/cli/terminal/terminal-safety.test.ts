@@ -4,10 +4,13 @@ import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli
 import { importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 // Text written by other people, and file names, are printed without the control and bidirectional characters that
 // terminals obey.
+
+const chance = seededRandom('commands with hostile texts');
 
 const HOSTILE = 'a\u009b31m\u007f\u202eb\u2066\u200f\u061c\u0085';
 const UNSAFE = /(?!\n)\p{Cc}|\p{Bidi_Control}/u;
@@ -62,7 +65,7 @@ test('an error is one line, and omits control and bidirectional characters of a 
   const { variables } = await world();
   const hostile = `\u001b]0;title\u0007\u202e\u009b1m\nWarning: no`;
   const path = join(tempFolder(), hostile);
-  for (const words of [
+  const commands = [
     ['keys', 'list', '--db', path],
     ['profiles', 'import', path],
     ['profiles', 'show', hostile],
@@ -71,7 +74,8 @@ test('an error is one line, and omits control and bidirectional characters of a 
     ['config', 'check', '--env-file', path],
     [`--${hostile}`],
     [hostile],
-  ]) {
+  ];
+  for (const words of drawHalf(commands, chance)) {
     const { code, stdout, stderr } = await profilectl(words, { variables });
     expect([words, code > 0, stdout, stderr]).toEqual([words, true, '', expect.not.stringMatching(UNSAFE)]);
     expect(stderr.trimEnd().split('\n').length).toBe(1);
@@ -86,7 +90,7 @@ test('an error is one line, and omits control and bidirectional characters of a 
 test('a command keeps its exit code if nobody reads its output', async () => {
   const { variables } = await world();
   const bad = jsonLines({ id: 9, username: 'grace' }, 'no json');
-  for (const [words, stdin, code] of [
+  const commands: [words: string[], stdin: string, code: number][] = [
     [['profiles', 'import', '-'], bad, 3],
     [['profiles', 'import', '-', '--json'], bad, 3],
     [['config', 'check'], '', 2],
@@ -94,7 +98,8 @@ test('a command keeps its exit code if nobody reads its output', async () => {
     [['profiles', 'show', 'nobody'], '', 1],
     [['profiles', 'export'], '', 0],
     [['keys', 'list'], '', 0],
-  ] as const) {
+  ];
+  for (const [words, stdin, code] of drawHalf(commands, chance)) {
     // `true` ends long before anything is written.
     const child = Bun.spawn(['bash', '-c', '"$@" | true; echo $PIPESTATUS', 'bash', ...profilectlWords(words)], {
       env: cleanEnvironment({ ...variables, ...(words[0] === 'config' && { PORT: 'x' }) }),
