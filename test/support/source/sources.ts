@@ -24,6 +24,16 @@ export const SOURCES: readonly Source[] = FILES.filter(
   return { path, text, imports };
 });
 
+const TREES = new WeakMap<object, typescript.SourceFile>();
+
+/** The syntax tree of a file. Each object is parsed once, as several rules read the same files. */
+export function treeOf(source: Pick<Source, 'path' | 'text'>): typescript.SourceFile {
+  const made =
+    TREES.get(source) ?? typescript.createSourceFile(source.path, source.text, typescript.ScriptTarget.Latest, true);
+  TREES.set(source, made);
+  return made;
+}
+
 /** The imports that are part of a cycle, as `importer → imported`. */
 export function importsInCircles(sources: readonly Pick<Source, 'path' | 'imports'>[]): string[] {
   const importsOf = new Map(sources.map(({ path, imports }) => [path, imports]));
@@ -43,13 +53,16 @@ export function importsInCircles(sources: readonly Pick<Source, 'path' | 'import
 }
 
 /** The functions of a file, including nested ones, with more lines than this, as `path: name`. */
-export function longFunctions({ path, text }: Pick<Source, 'path' | 'text'>, maxLines: number): string[] {
-  const file = typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true);
+export function longFunctions(source: Pick<Source, 'path' | 'text'>, maxLines: number): string[] {
+  if (source.text.trimEnd().split('\n').length <= maxLines) return [];
+  const file = treeOf(source);
   const lineAt = (position: number) => file.getLineAndCharacterOfPosition(position).line;
   const found: string[] = [];
   const visit = (node: typescript.Node): void => {
+    // Nothing in it can be longer.
+    if (lineAt(node.end) - lineAt(node.pos) + 1 <= maxLines) return;
     if (typescript.isFunctionLike(node) && lineAt(node.end) - lineAt(node.getStart()) + 1 > maxLines) {
-      found.push(`${path}: ${nameOf(node)}`);
+      found.push(`${source.path}: ${nameOf(node)}`);
     }
     typescript.forEachChild(node, visit);
   };
@@ -71,9 +84,8 @@ const SQL =
  * Whether a file contains SQL as text, in a string or a template. Templates with Drizzle's tag `sql` inside a
  * statement of its builder are exempt, but not a statement that is one such template (`db.all(…)`).
  */
-export function hasSqlText({ path, text }: Pick<Source, 'path' | 'text'>): boolean {
-  if (!SQL.test(text)) return false;
-  const file = typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true);
+export function hasSqlText(source: Pick<Source, 'path' | 'text'>): boolean {
+  if (!SQL.test(source.text)) return false;
   const isText = (node: typescript.Node): boolean => {
     if (typescript.isTaggedTemplateExpression(node) && node.tag.getText() === 'sql') {
       return (
@@ -87,5 +99,5 @@ export function hasSqlText({ path, text }: Pick<Source, 'path' | 'text'>): boole
     if (isLiteral && SQL.test(node.getText())) return true;
     return typescript.forEachChild(node, (child) => isText(child) || undefined) ?? false;
   };
-  return isText(file);
+  return isText(treeOf(source));
 }

@@ -1,5 +1,5 @@
 import typescript from 'typescript-5';
-import type { Source } from './sources.ts';
+import { type Source, treeOf } from './sources.ts';
 
 // Finds transactions that use a time read before they began. While a transaction waits for the write lock, time passes:
 // a key or code expires, another process starts an attempt. So each reads the time itself.
@@ -12,10 +12,7 @@ const TIME = /^(nowMs|settledMs)$/;
 
 /** Finds all uses in a transaction of a time that was read before it began, as `path: function uses name`. */
 export function timesReadOutside(sources: readonly Pick<Source, 'path' | 'text'>[]): string[] {
-  const files = sources.map(({ path, text }) => ({
-    path,
-    file: typescript.createSourceFile(path, text, typescript.ScriptTarget.Latest, true),
-  }));
+  const files = sources.map((source) => ({ path: source.path, file: treeOf(source) }));
   const known = new Set(TRANSACTIONS);
   // Repeats until no more wrappers are found.
   for (let before = 0; before !== known.size; ) {
