@@ -133,7 +133,8 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const first = await remaining();
     disk.fill();
     // Far more lines than fit into any remaining space, so that some of them may be imported.
-    for (const [words, stdin] of writers(pending, active, 2_000)) {
+    const commands = drawHalf(writers(pending, active, 2_000), seededRandom('commands on a full disk'));
+    for (const [words, stdin] of commands) {
       const done = await profilectl(words, { variables, ...(stdin !== undefined && { stdin }) });
       expectSentence(done, /^No space is left on the disk /);
     }
@@ -389,7 +390,8 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const { disk, databasePath, secret, active, pending, variables, close } = await world();
     const server = await startServerProcess(variables);
     const readOnly = { ...variables, DATABASE_PATH: join(disk.showReadOnly(), 'profiles.db') };
-    for (const [words, stdin] of writers(pending, active, 1)) {
+    const commands = drawHalf(writers(pending, active, 1), seededRandom('commands on a read-only disk'));
+    for (const [words, stdin] of commands) {
       const done = await profilectl(words, { variables: readOnly, ...(stdin !== undefined && { stdin }) });
       expectSentence(done, /can't be (used|read) \((SQLITE_READONLY|EROFS)/);
     }

@@ -46,8 +46,8 @@ const CLASHING = [
   ...['withdraw address', 'withdraw erase', 'suspend erase'],
 ];
 
-/** A tenth of the usual part, except in `test:long`, because each pair takes 200 ms a round. */
-const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(20);
+/** Less than a tenth of the usual part, except in `test:long`, because each pair takes 200 ms a round. */
+const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(16);
 
 const world = await doorWorld();
 const { access, server, children, doors } = world;
