@@ -92,9 +92,9 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
     ['an unknown permission', ['keys', 'approve', '0', '--permission', 'api.lokup'], 2, /only permissions/],
     ['a missing environment file', ['--env-file', join(folder, 'none.env'), 'keys', 'list'], 2, /none\.env/],
   ];
-  // One place prints refusals; the functions that find these are also tested alone.
+  // One place prints refusals.
   const asJson = drawHalf(drawHalf(cases, chance), chance);
-  for (const tried of drawHalf(cases, chance)) {
+  for (const tried of cases) {
     const [what, words, code, sentence] = tried;
     test(`${what} (exit code ${code})`, async () => {
       const run = await profilectl(words, { variables });
@@ -222,7 +222,7 @@ describe('help and version', () => {
   });
 
   test('help prints the --help of a command at any depth', async () => {
-    for (const words of drawHalf(DEPTHS, chance)) {
+    for (const words of drawHalf(DEPTHS.slice(1), chance)) {
       expect(await profilectl(['help', ...words])).toEqual(await profilectl([...words, '--help']));
     }
   });

@@ -11,7 +11,6 @@ import { profilectl } from '../../support/cli.ts';
 import { CLIENT, testAccess, ticketFor } from '../../support/portal/access.ts';
 import { tokenFor } from '../../support/portal/manage.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { drawHalf, seededRandom } from '../../support/rounds.ts';
 
 function world() {
   const access = testAccess();
@@ -93,8 +92,7 @@ describe('profilectl tokens', () => {
       ['tokens', 'add', 'backend', '--right', 'profiles', '--erase-limit', '-1'],
       ['tokens', 'add', 'backend', '--right', 'profiles', '--erase-limit', 'many'],
     ];
-    for (const line of drawHalf(refused, seededRandom('refused tokens')))
-      expect([line, (await run(...line)).code]).toEqual([line, 2]);
+    for (const line of refused) expect([line, (await run(...line)).code]).toEqual([line, 2]);
   });
 
   test('two tokens can share a name, for rotation, and then one can only be removed by its identifier', async () => {

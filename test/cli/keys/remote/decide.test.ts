@@ -169,21 +169,24 @@ test(
     ];
     const wrong: [words: string[], code: number, sentence: string][] = [
       [['reject', pending, '--reason', 'No.'], 2, 'the reason is typed on the key'],
-      [['revoke', active, '--reason', 'No.', '--wait'], 2, 'the reason is typed on the key'],
       [['approve', 'aaaaaaaa', '--wait'], 1, 'There is no key with this identifier.'],
-      [['approve', '..', '--wait'], 1, 'There is no key with this identifier.'],
       [['approve', active], 1, 'only pending keys can be approved'],
+      [['approve', pending, '--rate-limit', 'many'], 2, 'A rate limit is'],
+      [['approve', pending, '--expires', '90s'], 2, 'must be more than'],
+      [['approve', pending, '--retire-old', '7d'], 2, 'does not replace another key'],
+    ];
+    /** The same refusals of other operations and inputs. */
+    const alike: typeof wrong = [
+      [['revoke', active, '--reason', 'No.', '--wait'], 2, 'the reason is typed on the key'],
+      [['approve', '..', '--wait'], 1, 'There is no key with this identifier.'],
       [['reject', active, '--wait'], 1, 'only pending keys can be rejected'],
       [['revoke', pending], 1, 'only Active and suspended keys can be revoked'],
       [['change', pending, '--expires', '90d'], 1, 'only Active and suspended keys can be changed'],
-      [['approve', pending, '--rate-limit', 'many'], 2, 'A rate limit is'],
       [['approve', pending, '--permission', 'api.everything'], 2, 'The only permissions are'],
-      [['approve', pending, '--expires', '90s'], 2, 'must be more than'],
-      [['approve', pending, '--retire-old', '7d'], 2, 'does not replace another key'],
       [['change', active, '--expires', '2020-01-01'], 2, 'The expiry must be'],
     ];
     const before = traces();
-    for (const [words, code, sentence] of drawHalf(wrong, chance)) {
+    for (const [words, code, sentence] of [...wrong, ...drawHalf(alike, chance)]) {
       const done = await at(['keys', ...words]);
       expect([words, done.code, done.stdout]).toEqual([words, code, '']);
       expect(done.stderr).toContain(sentence);
