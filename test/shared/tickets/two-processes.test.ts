@@ -12,13 +12,14 @@ import { importLines } from '../../support/import.ts';
 import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../support/portal/access.ts';
 import { countSignInRows } from '../../support/portal/sessions-rows.ts';
 import { startTwo, textOf } from '../../support/portal/sign-in-acts.ts';
+import { rounds } from '../../support/rounds.ts';
 
 // If two processes use the same secret at the same time, only one succeeds: for every purpose in the table, and for
 // sign-ins.
 
 const GRACE: Signed = { kind: 'admin', name: 'Grace', generation: 1 };
 const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
-const TURNS = 15;
+const TURNS = rounds(15);
 
 const codes = countingCodes();
 const access = testAccess({ random: codes.random });

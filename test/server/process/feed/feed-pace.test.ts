@@ -7,6 +7,7 @@ import { sendRaw, takeApart } from '../../../support/http.ts';
 import { exportText, jsonLines } from '../../../support/import.ts';
 import { feedCommandFor, sendLines, tokenFor } from '../../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
+import { drawHalf, seededRandom } from '../../../support/rounds.ts';
 
 /** A short span, so that the tests are fast. */
 const PACE: ArrivalPace = { bytes: 1_000, spanMs: 1_000 };
@@ -73,11 +74,12 @@ function brought(arrived: readonly { atMs: number; bytes: number }[], afterMs: n
 }
 
 describe('a feed whose connection', () => {
+  const queries = seededRandom('queries of slow feeds');
   for (const [how, drip] of [
     ['goes silent', null],
     ['drips', ' '],
   ] as const) {
-    for (const query of ['', '?partial=1']) {
+    for (const query of drawHalf(['', '?partial=1'], queries)) {
       test(
         `${how} is ended${query === '' ? '' : ' with partial=1'}, says why, and does not block the next one`,
         async () => {
