@@ -8,10 +8,11 @@ const PRELOAD = join(import.meta.dir, 'preload.ts');
 async function chanceIn(variables: Record<string, string>) {
   const program = `
     await import(${JSON.stringify(PRELOAD)});
-    const { rounds, SEED, seededRandom } = await import(${JSON.stringify(ROUNDS)});
+    const { drawHalf, drawQuarter, rounds, SEED, seededRandom } = await import(${JSON.stringify(ROUNDS)});
     const fc = (await import('fast-check')).default;
     const own = ['one', 'other'].map((name) => seededRandom(name)());
-    console.log(JSON.stringify({ rounds: [10, 1, 100].map(rounds), seed: SEED, own, sampled: fc.sample(fc.nat(), 2) }));`;
+    const drawn = [drawHalf, drawQuarter].map((draw) => draw([1, 2, 3, 4], seededRandom('drawn')));
+    console.log(JSON.stringify({ drawn, rounds: [10, 1, 100].map(rounds), seed: SEED, own, sampled: fc.sample(fc.nat(), 2) }));`;
   const child = Bun.spawn([process.execPath, '-e', program], {
     cwd: import.meta.dir,
     env: { PATH: process.env.PATH ?? '', ...variables },
@@ -29,6 +30,13 @@ test('by default a quarter of all rounds run, rounded up; TEST_ROUNDS sets anoth
     [{ TEST_ROUNDS: '0.01' }, [1, 1, 1]],
   ] as const;
   for (const [variables, rounds] of wanted) expect((await chanceIn(variables)).found).toMatchObject({ rounds });
+});
+
+test('half or a quarter of some values are drawn, and all of them with TEST_ROUNDS=1', async () => {
+  const [half, quarter] = (await chanceIn({})).found.drawn;
+  expect([half.length, new Set([...half, ...quarter]).size, quarter.length]).toEqual([2, 2, 1]);
+  const { drawn } = (await chanceIn({ TEST_ROUNDS: '1' })).found;
+  expect(drawn.map((values: number[]) => values.toSorted())).toEqual(Array(2).fill([1, 2, 3, 4]));
 });
 
 test('a printed seed repeats its random numbers, which differ by name', async () => {

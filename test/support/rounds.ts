@@ -29,8 +29,17 @@ export function seededRandom(name: string): () => number {
 
 /** Half of these values by default, drawn by {@link seededRandom} in another order; in `bun run test:long` all. */
 export function drawHalf<T>(values: readonly T[], random: () => number): T[] {
+  return draw(values, rounds(2 * values.length), random);
+}
+
+/** A quarter of these values by default, drawn as {@link drawHalf} does; in `bun run test:long` all. */
+export function drawQuarter<T>(values: readonly T[], random: () => number): T[] {
+  return draw(values, rounds(values.length), random);
+}
+
+function draw<T>(values: readonly T[], count: number, random: () => number): T[] {
   return Array.from(values, (value) => ({ value, at: random() }))
     .sort((a, b) => a.at - b.at)
-    .slice(0, rounds(2 * values.length))
+    .slice(0, count)
     .map(({ value }) => value);
 }

@@ -121,8 +121,11 @@ describe('the page in a browser', () => {
   );
 
   test.skipIf(!hasChromium)('works with a malformed or unknown hash', async () => {
+    const { page, troubles } = await openPage('about:blank', { width: 1280, colorScheme: 'light' });
     for (const hash of ['#%', '#%E0%A4', '#nothing']) {
-      const { page, troubles } = await openPage(`${server.url}/docs${hash}`, { width: 1280, colorScheme: 'light' });
+      // Otherwise only the hash would change.
+      await page.goto('about:blank');
+      await page.goto(`${server.url}/docs${hash}`);
       await page.locator('nav.contents').getByRole('link', { name: 'Errors' }).click();
       await page.locator('nav.contents a[aria-current]', { hasText: 'Errors' }).waitFor();
       expect([new URL(page.url()).hash, troubles]).toEqual(['#errors', []]);
@@ -139,8 +142,7 @@ describe('the page in a browser', () => {
   );
 
   test.skipIf(!hasChromium)('names the current section beside its folded contents, and marks it in them', async () => {
-    const { page } = await openPage(`${server.url}/docs`, { width: 390, colorScheme: 'light' });
-    await page.goto(`${server.url}/docs#schemas`);
+    const { page } = await openPage(`${server.url}/docs#schemas`, { width: 390, colorScheme: 'light' });
     await page.locator('nav.contents summary').getByText('Contents: Schemas', { exact: true }).waitFor();
     // A click by Playwright would scroll the page to the sticky contents first.
     await page.evaluate("document.querySelector('nav.contents summary').click()");
@@ -170,7 +172,7 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'shows the target of a URL below the sticky bar',
     async () => {
-      const { page } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
+      const { page } = await openPage('about:blank', { width: 1280, colorScheme: 'light' });
       for (const width of [1280, 700]) {
         await page.setViewportSize({ width, height: 844 });
         for (const id of ['permissions', 'errors', 'headers']) {

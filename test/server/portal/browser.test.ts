@@ -7,11 +7,12 @@ import { importLines } from '../../support/import.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { freePort } from '../../support/network/proxy.ts';
 import { countingCodes, openerFor, testAccess } from '../../support/portal/access.ts';
-import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
+import { keepCookie, type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable } from '../../support/portal/looking.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
 import { countUnended } from '../../support/portal/sessions-rows.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
 // The pages in a real Chromium, which sends Origin and Sec-Fetch-Site itself. Users of the platform have other hosts of the
@@ -76,14 +77,17 @@ describe.skipIf(!hasChromium)('no page of another origin changes anything', () =
   const forms = PAGE_ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path.replace(/:\w+/g, '1'));
 
   test('from a sibling host or a foreign one, by form and by fetch, with and without a session', async () => {
-    const { page } = await openPage(`${OWN}/developers`, WIDE);
-    for (const isSignedIn of [false, true]) {
-      if (isSignedIn) {
-        const [name = '', value = ''] = signInOwner(secure.world.access, 7).split('=');
-        await page.context().addCookies([{ name, value, url: OWN, secure: true, httpOnly: true, sameSite: 'Lax' }]);
-      }
-      const before = livingSessions();
-      for (const origin of [SIBLING, FOREIGN]) {
+    const { page } = await openPage('about:blank', WIDE);
+    const cookie = signInOwner(secure.world.access, 7);
+    const before = livingSessions();
+    const orders = [
+      [SIBLING, FOREIGN],
+      [FOREIGN, SIBLING],
+    ] as const;
+    for (const [withoutSession, withSession] of drawHalf(orders, seededRandom('origins without and with a session'))) {
+      await page.context().clearCookies();
+      for (const origin of [withoutSession, withSession]) {
+        if (origin === withSession) await keepCookie(page.context(), cookie, OWN);
         await page.goto(origin);
         expect([origin, await submit(page, `${OWN}/developers/sign-in`)]).toEqual([origin, 403]);
         for (const send of [SUBMIT_INTO_FRAMES, SEND_ALL]) {
@@ -118,8 +122,7 @@ describe.skipIf(!hasChromium)('the pages are accessible', () => {
     await page.getByRole('button', { name: 'Send me a code' }).click();
     await expectUsable(page);
     await go('/developers/sign-in/code');
-    const [name = '', value = ''] = signInOwner(plain.world.access, 7).split('=');
-    await page.context().addCookies([{ name, value, url: plain.server.url }]);
+    await keepCookie(page.context(), signInOwner(plain.world.access, 7), plain.server.url);
     await go('/developers/sessions');
     const handedOver = new URL(handOver(plain.world.access, { uid: 7 }, openerFor(plain.world.access)).address);
     await go(handedOver.pathname + handedOver.search);

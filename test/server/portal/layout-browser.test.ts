@@ -2,11 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { html } from '../../../server/html.ts';
 import { layPage } from '../../../server/portal/html/layout.ts';
 import { issue } from '../../support/keys.ts';
-import { type OpenPage, type Size, startBrowser } from '../../support/portal/browser.ts';
+import { keepCookie, type OpenPage, type Size, startBrowser, type Watched } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { hiddenInFocus } from '../../support/portal/looking.ts';
 import { ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../support/portal/pages.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 
 // What all pages have in common, in a real Chromium.
 
@@ -20,13 +21,20 @@ const KEY = `/developers/keys/${identifier}`;
 
 const WIDE: Size = { width: 1280, colorScheme: 'light' };
 
-/** A window on a page, signed in as its owner. */
-async function windowOn(path: string, size: Size) {
-  const { page, troubles } = await openPage(`${server.url}/developers/found`, size);
-  const [name = '', value = ''] = world.cookie.split('=');
-  await page.context().addCookies([{ name, value, url: server.url }]);
+const PLAIN: Size = { ...WIDE, isWithoutScripts: true };
+
+const opened = new Map<Size, Promise<Watched>>();
+
+/** A window on a page, signed in as its owner. Tests share the window of a size. */
+async function windowOn(path: string, size: Size): Promise<Watched> {
+  const open = opened.get(size) ?? openPage('about:blank', size);
+  opened.set(size, open);
+  const { page, troubles } = await open;
+  troubles.length = 0;
+  await keepCookie(page.context(), world.cookie, server.url);
+  await page.setViewportSize({ height: 844, ...size });
   await page.goto(server.url + path);
-  return { page, troubles };
+  return open;
 }
 
 describe.skipIf(!hasChromium)('times', () => {
@@ -67,7 +75,7 @@ describe.skipIf(!hasChromium)('a page', () => {
     await page.getByRole('button', { name: 'Copied the identifier' }).waitFor();
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(identifier);
     expect(troubles).toEqual([]);
-    const plain = await windowOn(KEY, { ...WIDE, isWithoutScripts: true });
+    const plain = await windowOn(KEY, PLAIN);
     expect(await plain.page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
   }, 30_000);
 
@@ -97,7 +105,7 @@ describe.skipIf(!hasChromium)('a page', () => {
   }, 30_000);
 
   test('with a refused form focuses the list of errors, even without scripts', async () => {
-    for (const how of [WIDE, { ...WIDE, isWithoutScripts: true } as const]) {
+    for (const how of [WIDE, PLAIN]) {
       const { page } = await windowOn(`${KEY}/rename`, how);
       await page.fill('#name', '');
       await page.locator('main button').click();
@@ -123,7 +131,7 @@ describe.skipIf(!hasChromium)('a page', () => {
       expect(await link.isVisible()).toBe(false);
     }
     // Without scripts, the style hides it once the focus is elsewhere.
-    const plain = await windowOn(KEY, { ...WIDE, isWithoutScripts: true });
+    const plain = await windowOn(KEY, PLAIN);
     await plain.page.locator('summary', { hasText: 'ada' }).press('Enter');
     expect(await plain.page.getByRole('link', { name: 'Sessions' }).isVisible()).toBe(true);
     for (let presses = 0; presses < 3; presses++) await plain.page.keyboard.press('Tab');
@@ -170,9 +178,8 @@ describe.skipIf(!hasChromium)('sticky elements never hide the focused element', 
   ] satisfies Size[]) {
     test(`at ${size.width} × ${size.height}, forwards and backwards`, async () => {
       const { page } = await windowOn(KEY, size);
-      // Otherwise /docs scrolls smoothly to the focused element.
-      await page.emulateMedia({ reducedMotion: 'reduce' });
-      for (const path of [KEY, '/developers/keys/new', '/developers/sessions', '/docs']) {
+      const paths = ['/developers/keys/new', '/developers/sessions'];
+      for (const path of [KEY, '/docs', ...drawHalf(paths, seededRandom(`pages at ${size.width}`))]) {
         await page.goto(server.url + path);
         expect([path, await hiddenInFocus(page)]).toEqual([path, []]);
       }
@@ -202,7 +209,8 @@ describe.skipIf(!hasChromium)('the frame of a page', () => {
     const words = 'An E-mail about e-mails ';
     const body = html`<p>${words.repeat(9)}</p><textarea>${words}</textarea><a href="${address}">x</a>`;
     await page.setContent(layPage(world.access.config, null, { title: 'x', body }).html);
-    for (let width = 320; width < 420; width += 5) {
+    const widths = Array.from({ length: 20 }, (_, at) => 320 + 5 * at);
+    for (const width of drawHalf(widths, seededRandom('widths of lines with e-mail'))) {
       await page.setViewportSize({ width, height: 844 });
       const lines = await page.evaluate(
         "[...document.querySelectorAll('.word')].map((one) => one.getClientRects().length)",

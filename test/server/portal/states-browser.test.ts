@@ -9,7 +9,7 @@ import { importLines } from '../../support/import.ts';
 import { issue, keyIn, request } from '../../support/keys.ts';
 import { adminWorld } from '../../support/portal/admin-pages.ts';
 import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
-import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
+import { keepCookie, type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable } from '../../support/portal/looking.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
@@ -59,11 +59,9 @@ test.skipIf(!hasChromium)(
     const { ended, suspended, active } = await allKeys(world);
     const admin = await adminWithTwoPasskeys(world);
     const { url } = await serverOfPages(world);
-    const { page } = await openPage(`${url}/developers/found`, { width: 1280, colorScheme: 'light' });
+    const { page } = await openPage('about:blank', { width: 1280, colorScheme: 'light' });
     const lookAs = async (cookie: string, path: string, heading: string, prepare?: () => Promise<void>) => {
-      const [name = '', value = ''] = cookie.split('=');
-      await page.context().addCookies([{ name, value, url }]);
-      await page.setViewportSize({ width: 1280, height: 844 });
+      await keepCookie(page.context(), cookie, url);
       await page.goto(`${url}/developers${path}`);
       await prepare?.();
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();

@@ -77,6 +77,15 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
     credentialId,
     cose,
     publicKey: publicKey.export({ type: 'spki', format: 'der' }),
+    /** The passkey as Chromium's virtual authenticator stores it, with the counter's next values. */
+    exported: () => ({
+      credentialId: credentialId.toString('base64'),
+      isResidentCredential: true,
+      rpId: party.id,
+      privateKey: privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'),
+      userHandle: Buffer.from(userHandle ?? '', 'base64url').toString('base64'),
+      signCount,
+    }),
     /** Registers for a challenge; returns what a browser sends, as JSON. */
     register: (challenge: string, handle: string, twist: Twist = {}): string => {
       userHandle = handle;

@@ -1,6 +1,7 @@
 import { afterAll } from 'bun:test';
-import type { Browser, CDPSession, Page } from 'playwright-core';
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { noteCookies } from '../secret-search.ts';
+import type { Authenticator } from './authenticator.ts';
 import { connectChromium } from './chromium.ts';
 
 /**
@@ -16,13 +17,17 @@ export async function startBrowser(): Promise<OpenPage> {
 /** A page with its errors and all its requests. */
 export type Watched = { page: Page; requests: string[]; troubles: string[] };
 
-/** A window's size in CSS pixels (844 high by default), with its user's preferences and time zone. */
+/**
+ * A window's size in CSS pixels (844 high by default), with its user's preferences and time zone, and the Cookie header with which
+ * the user is signed in.
+ */
 export type Size = {
   width: number;
   height?: number;
   colorScheme: 'light' | 'dark';
   isWithoutScripts?: true;
   timezoneId?: string;
+  cookie?: string;
 };
 
 /** Opens a URL in a new window of this size, and records its errors and requests. */
@@ -31,7 +36,7 @@ export type OpenPage = (url: string, size: Size) => Promise<Watched>;
 async function openPage(
   browser: Browser,
   url: string,
-  { width, height = 844, colorScheme, isWithoutScripts, timezoneId = 'UTC' }: Size,
+  { width, height = 844, colorScheme, isWithoutScripts, timezoneId = 'UTC', cookie }: Size,
 ): Promise<Watched> {
   const context = await browser.newContext({
     viewport: { width, height },
@@ -43,6 +48,7 @@ async function openPage(
     ignoreHTTPSErrors: true,
     permissions: ['clipboard-read', 'clipboard-write'],
   });
+  if (cookie !== undefined) await keepCookie(context, cookie, url);
   const page = await context.newPage();
   const requests: string[] = [];
   const troubles: string[] = [];
@@ -58,6 +64,12 @@ async function openPage(
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
   await page.goto(url);
   return { page, requests, troubles };
+}
+
+/** Stores a Cookie header as the server at a URL does, from the next request on. */
+export async function keepCookie(context: BrowserContext, cookie: string, url: string): Promise<void> {
+  const [name = '', value = ''] = cookie.split('=');
+  await context.addCookies([{ name, value, url: new URL(url).origin, httpOnly: true, sameSite: 'Lax' }]);
 }
 
 /** A window's DevTools session, which can add virtual authenticators. */
@@ -81,4 +93,12 @@ export async function addAuthenticator(tools: CDPSession): Promise<string> {
     },
   });
   return authenticatorId;
+}
+
+/** Adds a virtual authenticator with a passkey in software, as if the passkey had been created there. */
+export async function addPasskey(page: Page, passkey: Authenticator): Promise<CDPSession> {
+  const tools = await toolsOf(page);
+  const authenticatorId = await addAuthenticator(tools);
+  await tools.send('WebAuthn.addCredential', { authenticatorId, credential: passkey.exported() });
+  return tools;
 }

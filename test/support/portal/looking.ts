@@ -1,68 +1,99 @@
 import { expect } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import type { Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
+import { drawHalf, drawQuarter, seededRandom } from '../rounds.ts';
 
 /** Takes half as long to load as the text in the package's `source`. */
 const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
+/** The widths of windows in which pages must fit. Light and dark pages differ in their colours only. */
+const WIDTHS = [1280, 960, 700, 641, 390, 320];
+
+type Window = { width: number; colorScheme: 'light' | 'dark' };
+
 /** The axe rules that depend on colours. */
 const OF_COLOURS = { runOnly: ['color-contrast'] };
 
-/** Windows, and the axe rules to check in them, if any. Light and dark pages differ in their colours only. */
-const WINDOWS = [
+/** The windows in which axe runs, and its rules if it runs in all of them. A narrow one shows other parts of the document. */
+const AXE_WINDOWS: (Window & { rules: object })[] = [
   { width: 1280, colorScheme: 'light', rules: {} },
   { width: 1280, colorScheme: 'dark', rules: OF_COLOURS },
-  { width: 960, colorScheme: 'dark', rules: null },
-  { width: 700, colorScheme: 'dark', rules: null },
-  { width: 641, colorScheme: 'dark', rules: null },
   { width: 390, colorScheme: 'light', rules: OF_COLOURS },
-  // A narrow window shows other parts of the document, so all rules are checked there too.
   { width: 320, colorScheme: 'dark', rules: {} },
-] as const;
+];
 
 /** The controls that must be at least 24 pixels high (WCAG 2.2, 2.5.8): all except links within text. */
 const TARGETS =
   'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 
 /**
- * Expects that the page is accessible and fits into windows of six widths, in light and dark mode: axe finds no violations,
- * nothing is wider than its container, and controls are at least 24 pixels high. Afterwards the window is narrow and dark, and
- * all details in the page's main part are open. `within` selects the part to check if the rest is not ours.
+ * Expects that the page is accessible and fits into windows of six widths: nothing is wider than its container, controls are at
+ * least 24 pixels high, and axe finds no violations. In `bun run test:long` axe runs wide and narrow, light and dark; by
+ * default with all rules in one of these four windows, drawn for each page. Afterwards the window is narrow and dark, and all
+ * details in the page's main part are open. `within` selects the part to check if the rest is not ours.
  */
 export async function expectUsable(page: Page, within = 'html'): Promise<void> {
-  await expectNoFaults(page, within, WINDOWS);
+  const before = CHECKS.get(page) ?? { count: 0, tools: await page.context().newCDPSession(page) };
+  const { count, tools } = { ...before, count: before.count + 1 };
+  CHECKS.set(page, { count, tools });
+  const drawn = drawQuarter(AXE_WINDOWS, seededRandom(`axe: ${await page.title()} ${count}`));
+  await page.evaluate(AXE);
+  for (const width of WIDTHS) {
+    // Playwright's own method takes twice the time, but then knows the size.
+    if (width === NARROWEST) {
+      await tools.send('Emulation.clearDeviceMetricsOverride');
+      await page.setViewportSize({ width, height: 844 });
+    } else {
+      const metrics = { width, height: 844, deviceScaleFactor: 1, mobile: false };
+      await tools.send('Emulation.setDeviceMetricsOverride', metrics);
+    }
+    await expectNone(page, { width }, `(${MISFITS})(${JSON.stringify({ width, within, targets: TARGETS })})`);
+    for (const { rules, ...window } of drawn.filter((one) => one.width === width)) {
+      await expectNoViolation(page, window, within, drawn.length === 1 ? {} : rules);
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'dark' });
 }
+
+/** How often each page was checked. Its DevTools session stays: the end of one removes the page's virtual authenticators. */
+const CHECKS = new WeakMap<Page, { count: number; tools: CDPSession }>();
+
+const NARROWEST = Math.min(...WIDTHS);
 
 /** Expects that axe finds enough contrast on a page that {@link expectUsable} checks elsewhere, with other colours. */
 export async function expectContrast(page: Page): Promise<void> {
-  const colours = WINDOWS.filter(({ width }) => width === 1280).map((window) => ({ ...window, rules: OF_COLOURS }));
-  await expectNoFaults(page, 'html', colours);
-}
-
-type Window = { width: number; colorScheme: 'light' | 'dark'; rules: object | null };
-
-async function expectNoFaults(page: Page, within: string, windows: readonly Window[]): Promise<void> {
+  const wide = AXE_WINDOWS.filter(({ width }) => width === 1280);
   await page.evaluate(AXE);
-  for (const { width, colorScheme, rules } of windows) {
-    await page.setViewportSize({ width, height: 844 });
-    await page.emulateMedia({ colorScheme });
-    const faults = await page.evaluate(`(${FAULTS})(${JSON.stringify({ width, rules, within, targets: TARGETS })})`);
-    expect({ url: page.url(), width, colorScheme, faults }).toEqual({
-      url: page.url(),
-      width,
-      colorScheme,
-      faults: [],
-    });
+  await page.setViewportSize({ width: 1280, height: 844 });
+  for (const { rules: _, ...window } of drawHalf(wide, seededRandom(`contrast: ${await page.title()}`))) {
+    await expectNoViolation(page, window, 'html', OF_COLOURS);
   }
 }
 
+async function expectNoViolation(page: Page, window: Window, within: string, rules: object): Promise<void> {
+  await page.emulateMedia({ colorScheme: window.colorScheme });
+  await expectNone(page, window, `(${VIOLATIONS})(${JSON.stringify({ within, rules })})`);
+}
+
+async function expectNone(page: Page, window: Partial<Window>, script: string): Promise<void> {
+  const faults = await page.evaluate(script);
+  const where = { url: page.url(), ...window };
+  expect({ ...where, faults }).toEqual({ ...where, faults: [] });
+}
+
+/** In the page: what axe finds. */
+const VIOLATIONS = `async ({ within, rules }) => {
+  const { violations } = await axe.run(within, { ...rules, resultTypes: ['violations'] });
+  return violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' '));
+}`;
+
 /**
- * In the page: what is wrong in the present window. Tables, lists and figures may not be wider than their container. In a
- * narrow window the open menu covers the page, so it is checked in wide ones.
+ * In the page: what does not fit into the present window. Tables, lists and figures may not be wider than their container. In
+ * a narrow window the open menu covers the page, so it is checked in wide ones.
  */
-const FAULTS = `async ({ width, rules, within, targets }) => {
+const MISFITS = `async ({ width, within, targets }) => {
+  while (innerWidth !== width) await new Promise(requestAnimationFrame);
   for (const details of document.querySelectorAll('details')) details.open = width > 640 || details.closest('main') !== null;
-  const { violations } = rules === null ? { violations: [] } : await axe.run(within, { ...rules, resultTypes: ['violations'] });
   const isWide = (one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1;
   const isSmall = (one) => one.checkVisibility() && one.getBoundingClientRect().height < 24;
   const find = (selector, isFault) => [...document.querySelectorAll(selector)].filter(isFault).map((one) => one.outerHTML.slice(0, 120));
@@ -71,7 +102,6 @@ const FAULTS = `async ({ width, rules, within, targets }) => {
     ...(scrollWidth === width ? [] : ['the page is ' + scrollWidth + ' pixels wide']),
     ...find('main :is(table, dl, figure, pre)', isWide).map((one) => 'wider than its container: ' + one),
     ...find(targets, (one) => one.closest(within) !== null && isSmall(one)).map((one) => 'too small: ' + one),
-    ...violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')),
   ];
 }`;
 

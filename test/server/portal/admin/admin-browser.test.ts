@@ -12,8 +12,16 @@ import { issue, request } from '../../../support/keys.ts';
 import { type SmtpFailures, startSmtp } from '../../../support/mail/smtp.ts';
 import { freePort } from '../../../support/network/proxy.ts';
 import { adminToSign } from '../../../support/portal/access.ts';
-import { adminWorld } from '../../../support/portal/admin-pages.ts';
-import { addAuthenticator, type OpenPage, startBrowser, toolsOf } from '../../../support/portal/browser.ts';
+import { adminWorld, signInAdmin } from '../../../support/portal/admin-pages.ts';
+import { enrol } from '../../../support/portal/admins.ts';
+import {
+  addAuthenticator,
+  addPasskey,
+  keepCookie,
+  type OpenPage,
+  startBrowser,
+  toolsOf,
+} from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable } from '../../../support/portal/looking.ts';
 import { call, personTokenFor } from '../../../support/portal/manage.ts';
@@ -39,7 +47,7 @@ const WIDE = { width: 1280, colorScheme: 'light' } as const;
 
 /** Opens a path in a browser with a passkey authenticator that needs no person. `script` runs before those of each page. */
 async function openWithPasskeys(path: string, script = '') {
-  const { page, troubles } = await openPage(`${ORIGIN}/developers`, WIDE);
+  const { page, troubles } = await openPage('about:blank', WIDE);
   await page.addInitScript(script);
   await addAuthenticator(await toolsOf(page));
   await page.goto(ORIGIN + path);
@@ -62,6 +70,16 @@ async function enrolAndSignIn(name: string, script = '') {
   await page.getByRole('link', { name: 'sign in', exact: true }).click();
   await button(page, 'Sign in with a passkey').click();
   await page.getByRole('heading', { name: 'Requests' }).waitFor();
+  return { page, troubles };
+}
+
+/** Opens a path in the browser of a new admin, who is signed in and whose passkey it has. */
+async function openAsAdmin(name: string, path: string) {
+  const { cookie, authenticator } = await signInAdmin(world, name);
+  const { page, troubles } = await openPage('about:blank', WIDE);
+  await keepCookie(page.context(), cookie, ORIGIN);
+  await addPasskey(page, authenticator);
+  await page.goto(ORIGIN + path);
   return { page, troubles };
 }
 
@@ -162,9 +180,8 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
 
   test('rejects a request by keyboard alone', async () => {
     const identifier = await request(access, { profile: 'ada', name: 'Bot of the keyboard' });
-    const { page } = await enrolAndSignIn('Hopper');
+    const { page } = await openAsAdmin('Hopper', '/developers/admin');
     const { keyboard } = page;
-    await page.reload();
     await tabTo(page, 'Bot of the keyboard');
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Your decision' }).waitFor();
@@ -182,13 +199,12 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
   test('opens a link of profilectl while signed out, sees what it sets, types a reason, and decides by passkey only', async () => {
     await importLines(access, [{ id: 10, username: 'dora', email: 'dora@example.org' }]);
     const identifier = await request(access, { profile: 'dora' });
-    const { page, troubles } = await enrolAndSignIn('Lovelace');
+    const passkey = await enrol(access, 'Lovelace');
     const token = personTokenFor(access, adminToSign(access, 'Lovelace') as Signed);
     const answer = await call(server, `/manage/v1/keys/${identifier}/approve`, token, { method: 'POST' });
     const { address } = (await answer.json()) as { address: string };
-    await page.locator('.nav summary').click();
-    await button(page, 'Sign out').click();
-    await page.getByText('You are signed out.').waitFor();
+    const { page, troubles } = await openPage('about:blank', WIDE);
+    await addPasskey(page, passkey);
     const script = encodeURIComponent('<script>mark()</script><img src=x onerror=mark()>');
     const link = `${address}?operation=approve&rateLimits=7/1m,70/1h&expires=${script}`;
     await page.goto(link);
@@ -235,7 +251,9 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await button(page, 'Continue').waitFor();
     expect(await page.getByText('This link is incomplete').isVisible()).toBe(false);
     // A device with a passkey of this admin does not create a second one, which would replace it.
-    const { page: known } = await enrolAndSignIn('Turing');
+    const passkey = await enrol(access, 'Turing');
+    const { page: known } = await openPage('about:blank', WIDE);
+    await addPasskey(known, passkey);
     await known.goto(inviteAdmin(access, 'Turing', { keepPasskeys: true }, onBox('root')).address);
     await button(known, 'Continue').click();
     await button(known, 'Create a passkey').click();
@@ -260,11 +278,12 @@ describe.skipIf(!hasChromium)('the pages for admins are accessible', () => {
     const { identifier: used } = await issue(access, { profile: 'bea', name: `Long${'g'.repeat(56)}` });
     useKey(access, used, 20);
     const pending = await request(access, { profile: 'bea', successorOf: used });
-    const { page, troubles } = await enrolAndSignIn('Ada Lovelace');
+    const { page, troubles } = await openAsAdmin('Ada Lovelace', '/developers/admin');
     const { address } = inviteAdmin(access, 'Hopper', { keepPasskeys: true }, onBox('root'));
     const checkPage = () => expectUsable(page);
     const key = `${ORIGIN}/developers/admin/keys/${pending}`;
-    const lists = ['', '/keys?state=all&find=bea', '/keys?find=nobody', '/people', '/log?by=root', '/overview'];
+    await checkPage();
+    const lists = ['/keys?state=all&find=bea', '/keys?find=nobody', '/people', '/log?by=root', '/overview'];
     for (const path of [...lists, `/keys/${used}`]) {
       await page.goto(`${ORIGIN}/developers/admin${path}`);
       await checkPage();
@@ -308,7 +327,7 @@ describe.skipIf(!hasChromium)('the pages for admins are accessible', () => {
     const asked = { profile: 'cleo', name: MARK, description: MARK.repeat(2), expectedUsage: MARK, projectUrl };
     const { identifier: old } = await issue(access, asked);
     const pending = await request(access, { ...asked, successorOf: old });
-    const { page, troubles } = await enrolAndSignIn(`<script>mark()<img src=x>`);
+    const { page, troubles } = await openAsAdmin('<script>mark()<img src=x>', '/developers/admin');
     const checkPage = async () => {
       expect(await page.locator('img, main a[href*="evil"]').count()).toBe(0);
       expect(await page.evaluate('typeof mark')).toBe('undefined');
@@ -316,7 +335,8 @@ describe.skipIf(!hasChromium)('the pages for admins are accessible', () => {
       expect(await page.locator('footer').textContent()).toContain('Found a secret?');
     };
     const goTo = (path: string) => page.goto(`${ORIGIN}/developers/admin${path}`);
-    for (const path of ['', '/keys', '/keys?find=%3Cscript%3Emark()', '/people', `/keys/${old}`, `/keys/${pending}`]) {
+    await checkPage();
+    for (const path of ['/keys', '/keys?find=%3Cscript%3Emark()', '/people', `/keys/${old}`, `/keys/${pending}`]) {
       await goTo(path);
       await checkPage();
     }

@@ -1,19 +1,17 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { settleBackground } from '../../../../server/thread/background.ts';
-import { addAdmin, unconfirmedPasskey } from '../../../../shared/admins/admins.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
-import { confirmPasskey } from '../../../../shared/passkeys/passkeys.ts';
-import { onBox } from '../../../support/actors.ts';
 import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';
 import { freePort } from '../../../support/network/proxy.ts';
-import { adminWorld } from '../../../support/portal/admin-pages.ts';
-import { addAuthenticator, type OpenPage, startBrowser, toolsOf } from '../../../support/portal/browser.ts';
+import { adminWorld, signInAdmin } from '../../../support/portal/admin-pages.ts';
+import { addPasskey, keepCookie, type OpenPage, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable, hiddenInFocus } from '../../../support/portal/looking.ts';
 import { personAt } from '../../../support/portal/pace.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
+import { drawHalf, seededRandom } from '../../../support/rounds.ts';
 
 // The effort of deciding, measured in a real Chromium: clicks, touches of the passkey, key presses, and positions on the page.
 
@@ -25,34 +23,26 @@ const { access } = world;
 await serverOfPages(world, { port });
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
+const WIDE = { width: 1280, height: 800, colorScheme: 'light' } as const;
+
 /** Clicks, and touches of the passkey, since the count started. */
 type Count = { clicks: number; touches: number };
 
-/** A signed-in browser; `count` opens the queue and starts a count. */
+/** The browser of a new admin, with the passkey; `count` opens the queue and starts a count. */
 async function signedIn(name: string) {
-  const { address } = addAdmin(access, name, onBox('root'));
-  const { page, troubles } = await openPage(`${ORIGIN}/developers`, { width: 1280, colorScheme: 'light' });
-  await page.setViewportSize({ width: 1280, height: 800 });
+  const { cookie, authenticator } = await signInAdmin(world, name);
+  const { page, troubles } = await openPage('about:blank', WIDE);
+  await keepCookie(page.context(), cookie, ORIGIN);
   const seen: Count = { clicks: 0, touches: 0 };
   await page.exposeFunction('noteClick', () => {
     seen.clicks++;
   });
-  const tools = await toolsOf(page);
-  await addAuthenticator(tools);
+  const tools = await addPasskey(page, authenticator);
   tools.on('WebAuthn.credentialAsserted', () => {
     seen.touches++;
   });
   // The browser follows a click on a label by one on its input, which does not count.
   await page.addInitScript(`addEventListener('click', (event) => event.detail > 0 && noteClick(), true)`);
-  await page.goto(address);
-  await button(page, 'Continue').click();
-  await page.getByLabel('Name of the passkey').fill('Laptop');
-  await button(page, 'Create a passkey').click();
-  await page.getByText('Your passkey is registered').first().waitFor();
-  confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
-  await page.goto(`${ORIGIN}/developers/admin/sign-in`);
-  await button(page, 'Sign in with a passkey').click();
-  await page.getByRole('heading', { name: 'Requests' }).waitFor();
   const count = async (): Promise<Count> => {
     await page.goto(QUEUE);
     Object.assign(seen, { clicks: 0, touches: 0 });
@@ -168,7 +158,8 @@ describe.skipIf(!hasChromium)('an admin', () => {
       expectedUsage: null,
       permissions: ['api.lookup', 'api.leaderboard'],
     });
-    const { page, troubles } = await signedIn('Noether');
+    const { page, troubles, count } = await signedIn('Noether');
+    await count();
     const admin = personAt(page);
     await admin.read('Requests');
     await admin.tap('checkbox', 'Select Scraper 0');
@@ -301,10 +292,11 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await requests(6, 'Bot to tab through');
     const { page, count } = await signedIn('Hamilton');
     await count();
-    await page.locator('input[name="chosen"]').first().click();
     const key = await page.locator('input[name="chosen"]').first().getAttribute('value');
     const hidden: unknown[] = [];
+    const opened: string[] = [];
     const sticking: string[] = [];
+    const random = seededRandom('pages without a bar to tab through');
     const openQueue = async () => {
       await page.goto(QUEUE);
       await page.locator('input[name="chosen"]').first().check();
@@ -326,8 +318,10 @@ describe.skipIf(!hasChromium)('an admin', () => {
       [320, 256],
     ] as const) {
       await page.setViewportSize({ width, height });
-      for (const [path, open] of Object.entries(pages)) {
-        await open();
+      const paths = ['queue', 'key', 'several', ...drawHalf(withoutBar, random)];
+      for (const path of paths) {
+        await pages[path]?.();
+        opened.push(`${path} at ${width}`);
         const isSticky =
           '["sticky", "fixed"].includes(getComputedStyle(document.querySelector(".bar") ?? document.body).position)';
         if (await page.evaluate<boolean>(isSticky)) sticking.push(`${path} at ${width}`);
@@ -336,25 +330,14 @@ describe.skipIf(!hasChromium)('an admin', () => {
     }
     expect(hidden).toEqual([]);
     // At 400% zoom nothing is sticky, because it would leave too little of the page.
-    expect(sticking).toEqual(
-      [390, 1280].flatMap((width) =>
-        Object.keys(pages)
-          .filter((path) => !withoutBar.includes(path))
-          .map((path) => `${path} at ${width}`),
-      ),
-    );
+    const hasBar = /^(queue|key|several) at (390|1280)$/;
+    expect(sticking).toEqual(opened.filter((one) => hasBar.test(one)));
   }, 60_000);
 
   test('selects, searches, filters the log and reaches the decision without scripts', async () => {
-    const { page } = await signedIn('Joan');
-    const cookies = await page.context().cookies();
-    const { page: plain } = await openPage(`${ORIGIN}/developers`, {
-      width: 390,
-      colorScheme: 'dark',
-      isWithoutScripts: true,
-    });
-    await plain.context().addCookies(cookies);
-    await plain.goto(QUEUE);
+    const { cookie } = await signInAdmin(world, 'Joan');
+    const size = { width: 390, colorScheme: 'dark', isWithoutScripts: true } as const;
+    const { page: plain } = await openPage(QUEUE, { ...size, cookie });
     await plain.locator('input[name="chosen"]').first().check();
     expect(await plain.locator('.bar').isVisible()).toBe(true);
     await button(plain, 'Approve as requested…').click();

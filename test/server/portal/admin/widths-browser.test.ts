@@ -17,10 +17,16 @@ const pending = await request(access, { profile: 'maximiliane', name: `Long${'g'
 const grace = await signInAdmin(world, 'Grace');
 const { url } = await serverOfPages(world);
 
+const openWindow = () =>
+  openPage(`${url}/developers/admin/people`, { width: 1280, colorScheme: 'light', cookie: grace.cookie });
+
+let opened: ReturnType<typeof openWindow> | undefined;
+
+/** Opens a page in the window of all tests. */
 async function openAs(path: string, width: number) {
-  const { page } = await openPage(`${url}/developers/found`, { width, height: 800, colorScheme: 'light' });
-  const [name = '', value = ''] = grace.cookie.split('=');
-  await page.context().addCookies([{ name, value, url }]);
+  opened ??= openWindow();
+  const { page } = await opened;
+  await page.setViewportSize({ width, height: 800 });
   await page.goto(`${url}/developers/admin${path}`);
   return page;
 }

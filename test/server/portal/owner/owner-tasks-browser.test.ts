@@ -62,10 +62,7 @@ describe.skipIf(!hasChromium)('an owner with a phone', () => {
     useKey(access, identifier, 20, 60);
     clock.advance(3_600_000);
     const server = await serverOfPages(world);
-    const { page } = await openPage(`${server.url}/developers/found`, PHONE);
-    const [name = '', value = ''] = cookie.split('=');
-    await page.context().addCookies([{ name, value, url: server.url }]);
-    await page.goto(`${server.url}/developers/keys`);
+    const { page } = await openPage(`${server.url}/developers/keys`, { ...PHONE, cookie });
     const owner = personAt(page);
     await owner.read('API keys', 'got 429 today, over 60 per minute');
     expect(owner.seconds()).toBeLessThanOrEqual(12);

@@ -6,7 +6,7 @@ import { readSignIn } from '../../../../shared/sign-ins/sign-ins.ts';
 import { testCertificate } from '../../../support/network/certificates.ts';
 import { freePort } from '../../../support/network/proxy.ts';
 import { CLIENT } from '../../../support/portal/access.ts';
-import { type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
+import { keepCookie, type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { cliPath, cliQuery, VERIFIER } from '../../../support/portal/login.ts';
 import { expectUsable } from '../../../support/portal/looking.ts';
@@ -33,12 +33,6 @@ afterAll(() => sibling.stop(true));
 /** Another host of the same site, with pages of its owner. */
 const SIBLING = `https://ada.bio.example:${sibling.port}`;
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
-
-/** Signs in Ada in a window. */
-async function keepCookie(page: Page): Promise<void> {
-  const [name = '', value = ''] = world.cookie.split('=');
-  await page.context().addCookies([{ name, value, url: OWN, secure: true, httpOnly: true, sameSite: 'Lax' }]);
-}
 
 /** Listens like profilectl; `received` resolves to the parameters of its callback. */
 function listen() {
@@ -104,24 +98,17 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
 
   test('reports a refusal to profilectl, or shows a code to type, on pages in which axe finds no violations', async () => {
     const { received, redirectUri } = listen();
-    const { page, troubles } = await openPage(`${OWN}/developers/found`, WIDE);
-    await keepCookie(page);
-    await page.goto(OWN + cliPath({ redirect_uri: redirectUri }));
+    const address = OWN + cliPath({ redirect_uri: redirectUri });
+    const { page, troubles } = await openPage(address, { ...WIDE, cookie: world.cookie });
     await page.getByRole('button', { name: 'Cancel' }).click();
     expect(await received).toEqual({ error: 'access_denied', state: 'a state', iss: OWN });
     await heading(page, 'Done');
     await page.goto(OWN + cliPath({ redirect_uri: null, state: null, machine: 'm'.repeat(64) }));
-    for (const width of [320, 1280]) {
-      await page.setViewportSize({ width, height: 844 });
-      await expectUsable(page);
-    }
+    await expectUsable(page);
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await heading(page, 'Type this code');
     noteSecretsIn((await page.locator('code[data-copy]').textContent()) ?? '');
-    for (const width of [320, 1280]) {
-      await page.setViewportSize({ width, height: 844 });
-      await expectUsable(page);
-    }
+    await expectUsable(page);
     expect(troubles).toEqual([]);
     // If profilectl no longer listens, the page with its link stays.
     await page.route('http://127.0.0.1:4711/**', (route) => route.abort('aborted'));
@@ -137,7 +124,7 @@ describe.skipIf(!hasChromium)('profilectl login', () => {
 
   test('can’t be allowed by a page of a sibling host, neither by sending the form nor in a frame', async () => {
     const { page } = await openPage(SIBLING, WIDE);
-    await keepCookie(page);
+    await keepCookie(page.context(), world.cookie, OWN);
     const codes = () => countLogins(world.access.sessions);
     const before = codes();
     const fields = { ...cliQuery(), shown: `owner ${ADA.id}`, decision: 'allow' };

@@ -22,10 +22,7 @@ const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 /** A window with this Cookie header, on a page with text typed into its form. */
 async function windowOf(cookie: string, path: string, field: string) {
-  const { page } = await openPage(`${server.url}/developers/found`, { width: 320, colorScheme: 'dark' });
-  const [name = '', value = ''] = cookie.split('=');
-  await page.context().addCookies([{ name, value, url: server.url }]);
-  await page.goto(server.url + path);
+  const { page } = await openPage(server.url + path, { width: 320, colorScheme: 'dark', cookie });
   if (field.includes('Other')) await page.getByLabel('other', { exact: true }).first().check();
   await page.locator(field).fill('Typed before');
   return page;
