@@ -50,6 +50,7 @@ test('a secret that was left behind is found, whole or in part, mailed or noted,
     (mailed) => mailed.slice(13),
     (mailed) => `abc${mailed.slice(20, 36)}`,
     (mailed) => Buffer.concat([Buffer.alloc(1000, 0xff), Buffer.from(mailed.slice(13, 45)), Buffer.alloc(10)]),
+    ...Array.from({ length: 9 }, (_, at) => (mailed: string) => `${' '.repeat(at)}${mailed.slice(13, 29)} `),
     // Across the border of two chunks.
     (mailed) => Buffer.concat([Buffer.alloc(8 * 1024 * 1024 - 10, 0x20), Buffer.from(mailed.slice(13, 29))]),
   ];
@@ -62,6 +63,7 @@ test('a secret that was left behind is found, whole or in part, mailed or noted,
 
 test('a code or token that was left behind is found, whole or in part, in text and between other bytes', () => {
   const contents: (string | Uint8Array)[] = [
+    ...Array.from({ length: 9 }, (_, at) => `${' '.repeat(at)}${CODE.replace('-', '')} `),
     CODE,
     `code=${CODE.replace('-', '')}&next=`,
     `{"line":"BV2N-44T0"}`,

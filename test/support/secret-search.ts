@@ -112,8 +112,9 @@ export function searchForSecrets(folder: string): SearchResult {
   for (const token of tokens) addPieces(pieces, token, TOKEN_STEP);
   const counts = { secrets: secrets.size, codes: codes.size, tokens: tokens.size };
   const result: SearchResult = { ...counts, files: 0, bytes: 0, found: [] };
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (const path of paths.filter((path) => !isMail(path))) {
-    const { bytes, isFound } = searchFile(path, { pieces, codes });
+    const { bytes, isFound } = searchFile(path, chunk, { pieces, codes });
     result.files++;
     result.bytes += bytes;
     if (isFound) result.found.push(path);
@@ -136,33 +137,54 @@ function addPieces(pieces: Set<string>, text: string, step: number): void {
 
 const CHUNK_BYTES = 8 * 1024 * 1024;
 
-function searchFile(path: string, wanted: Wanted): { bytes: number; isFound: boolean } {
+function searchFile(path: string, chunk: Buffer, wanted: Wanted): { bytes: number; isFound: boolean } {
   const file = openSync(path, 'r');
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   let bytes = 0;
   let isFound = false;
-  let tail = '';
+  let kept = 0;
   try {
-    for (let length = readSync(file, buffer); length > 0; length = readSync(file, buffer)) {
+    for (;;) {
+      const length = readSync(file, chunk, kept, chunk.length - kept, null);
+      if (length === 0) return { bytes, isFound };
       bytes += length;
-      const text = tail + buffer.toString('latin1', 0, length);
-      isFound ||= hasAny(text, /[\w-]{16,}/g, PIECE, wanted.pieces) || hasCode(text, wanted.codes);
+      const end = kept + length;
+      isFound ||= hasAny(chunk, end, wanted);
       // A piece may span two chunks.
-      tail = text.slice(1 - PIECE);
+      kept = Math.min(PIECE - 1, end);
+      chunk.copyWithin(0, end - kept, end);
     }
   } finally {
     closeSync(file);
   }
-  return { bytes, isFound };
 }
 
-/** Whether one of the wanted texts, all of this length, occurs in one of these runs of characters. */
-function hasAny(text: string, runs: RegExp, length: number, wanted: ReadonlySet<string>): boolean {
-  for (const [run] of text.matchAll(runs)) {
-    // Tests are full of long texts of one repeated letter, which are not part of anything random.
-    if (/^(.)\1*$/.test(run)) continue;
-    for (let from = 0; from + length <= run.length; from++) if (wanted.has(run.slice(from, from + length))) return true;
+/** The length of the shortest text to search for: a code without its hyphen. */
+const SHORTEST = 8;
+
+/** For each byte, whether it is a character of base64url, of which secrets, codes and tokens consist. */
+const IS_WORD = Array.from({ length: 256 }, (_, byte) => /[\w-]/.test(String.fromCharCode(byte)));
+
+/**
+ * Whether one of the wanted texts occurs in these bytes. It is part of a run of at least 8 characters of base64url. Each such
+ * run contains one of every eighth byte, so most of the others need not be read.
+ */
+function hasAny(bytes: Buffer, end: number, wanted: Wanted): boolean {
+  for (let at = SHORTEST - 1; at < end; at += SHORTEST) {
+    let first = at;
+    while (first >= 0 && IS_WORD[bytes[first] as number]) first--;
+    if (first === at) continue;
+    while (at < end && IS_WORD[bytes[at] as number]) at++;
+    const run = bytes.toString('latin1', first + 1, at);
+    if (run.length < SHORTEST) continue;
+    if (hasPiece(run, wanted.pieces) || hasCode(run, wanted.codes)) return true;
   }
+  return false;
+}
+
+function hasPiece(run: string, pieces: ReadonlySet<string>): boolean {
+  // Tests are full of long texts of one repeated letter, which are not part of anything random.
+  if (run.length < PIECE || /^(.)\1*$/.test(run)) return false;
+  for (let from = 0; from + PIECE <= run.length; from++) if (pieces.has(run.slice(from, from + PIECE))) return true;
   return false;
 }
 
