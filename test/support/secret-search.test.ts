@@ -50,7 +50,11 @@ test('a secret that was left behind is found, whole or in part, mailed or noted,
     (mailed) => mailed.slice(13),
     (mailed) => `abc${mailed.slice(20, 36)}`,
     (mailed) => Buffer.concat([Buffer.alloc(1000, 0xff), Buffer.from(mailed.slice(13, 45)), Buffer.alloc(10)]),
-    ...Array.from({ length: 9 }, (_, at) => (mailed: string) => `${' '.repeat(at)}${mailed.slice(13, 29)} `),
+    ...Array.from(
+      { length: 9 },
+      (_, at) => (mailed: string) => `${' '.repeat(at)}abc${mailed.slice(13 + at, 29 + at)} `,
+    ),
+    ...Array.from({ length: 9 }, (_, at) => (mailed: string) => `${'a'.repeat(at)}${mailed.slice(20, 36)}`),
     // Across the border of two chunks.
     (mailed) => Buffer.concat([Buffer.alloc(8 * 1024 * 1024 - 10, 0x20), Buffer.from(mailed.slice(13, 29))]),
   ];
@@ -68,7 +72,7 @@ test('a code or token that was left behind is found, whole or in part, in text a
     `code=${CODE.replace('-', '')}&next=`,
     `{"line":"BV2N-44T0"}`,
     `session=${TOKEN}; Path=/`,
-    ...[0, 5, 8, 19].map((from) => `…${TOKEN.slice(from, from + 24)}…`),
+    ...[0, 5, 8, 27].map((from) => `…${TOKEN.slice(from, from + 16)}…`),
     Buffer.concat([Buffer.alloc(1000, 0xff), Buffer.from(TOKEN), Buffer.alloc(10)]),
     Buffer.concat([Buffer.alloc(8 * 1024 * 1024 - 3, 0x20), Buffer.from(CODE)]),
   ];

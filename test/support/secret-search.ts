@@ -24,11 +24,12 @@ const TOKEN = /^token ([\w-]{43})$/gm;
 /** A link with which an admin registers a passkey, as commands print it. */
 const ENROLMENT = /\/enrol#([\w-]{43})/g;
 
-/** A match is this many consecutive characters of the random part of a secret. */
-const PIECE = 16;
+/** What was left behind is found if it has this many consecutive characters of a token or of a secret's random part. */
+const LEFT = 16;
 
-/** There are so many tokens that only pieces that start at multiples of this are searched for. */
-const TOKEN_STEP = 9;
+/** The length of the pieces that are compared. A file's text is compared at every fifth character, so each {@link LEFT} has one. */
+const PIECE = 12;
+const STEP = LEFT - PIECE + 1;
 
 /** The file in which secrets are recorded. Besides it, only mails and {@link LOGINS} may contain one. */
 const NOTES = 'secrets.txt';
@@ -92,13 +93,12 @@ export type SearchResult = {
   found: string[];
 };
 
-/** The texts to search for: pieces of secrets and tokens, and whole codes without their hyphen. */
+/** The texts to search for: all pieces of secrets and tokens, and whole codes without their hyphen. */
 type Wanted = { pieces: ReadonlySet<string>; codes: ReadonlySet<string> };
 
 /**
  * Collects all secrets, codes and tokens in the notes, the stored logins and the mails below a folder, and searches
- * every other file below it for 16 consecutive characters of a secret's random part, for codes, and for 24 characters
- * of a token.
+ * every other file below it for codes, and for 16 consecutive characters of a token or of a secret's random part.
  */
 export function searchForSecrets(folder: string): SearchResult {
   const paths = filesBelow(folder);
@@ -108,8 +108,9 @@ export function searchForSecrets(folder: string): SearchResult {
   const codes = new Set(texts.flatMap((text) => (text.match(CODE) ?? []).map((code) => code.trim().replace('-', ''))));
   const tokens = new Set(texts.flatMap((text) => [...text.matchAll(TOKEN)].map(([, token]) => token as string)));
   const pieces = new Set<string>();
-  for (const secret of secrets) addPieces(pieces, secret.slice(13), 1);
-  for (const token of tokens) addPieces(pieces, token, TOKEN_STEP);
+  for (const text of [...tokens, ...Array.from(secrets, (secret) => secret.slice(13))]) {
+    for (let from = 0; from + PIECE <= text.length; from++) pieces.add(text.slice(from, from + PIECE));
+  }
   const counts = { secrets: secrets.size, codes: codes.size, tokens: tokens.size };
   const result: SearchResult = { ...counts, files: 0, bytes: 0, found: [] };
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
@@ -131,10 +132,6 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-function addPieces(pieces: Set<string>, text: string, step: number): void {
-  for (let from = 0; from + PIECE <= text.length; from += step) pieces.add(text.slice(from, from + PIECE));
-}
-
 const CHUNK_BYTES = 8 * 1024 * 1024;
 
 function searchFile(path: string, chunk: Buffer, wanted: Wanted): { bytes: number; isFound: boolean } {
@@ -149,8 +146,8 @@ function searchFile(path: string, chunk: Buffer, wanted: Wanted): { bytes: numbe
       bytes += length;
       const end = kept + length;
       isFound ||= hasAny(chunk, end, wanted);
-      // A piece may span two chunks.
-      kept = Math.min(PIECE - 1, end);
+      // It may span two chunks.
+      kept = Math.min(LEFT - 1, end);
       chunk.copyWithin(0, end - kept, end);
     }
   } finally {
@@ -183,8 +180,9 @@ function hasAny(bytes: Buffer, end: number, wanted: Wanted): boolean {
 
 function hasPiece(run: string, pieces: ReadonlySet<string>): boolean {
   // Tests are full of long texts of one repeated letter, which are not part of anything random.
-  if (run.length < PIECE || /^(.)\1*$/.test(run)) return false;
-  for (let from = 0; from + PIECE <= run.length; from++) if (pieces.has(run.slice(from, from + PIECE))) return true;
+  if (run.length < LEFT || /^(.)\1*$/.test(run)) return false;
+  for (let from = 0; from + PIECE <= run.length; from += STEP)
+    if (pieces.has(run.slice(from, from + PIECE))) return true;
   return false;
 }
 
