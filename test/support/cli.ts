@@ -33,6 +33,9 @@ export function fromSource(...options: string[]): string[] {
   return [process.execPath, ...options, join(PROJECT, 'cli/main.ts')];
 }
 
+/** Most commands end before it pays to compile their JavaScript: without that, they take a third less processor time. */
+const NO_JIT = { BUN_JSC_useJIT: '0' };
+
 /** Runs `profilectl` to its end without a terminal. `program` starts another version (`nextVersion`). */
 export async function profilectl(
   words: readonly string[],
@@ -40,7 +43,7 @@ export async function profilectl(
 ): Promise<Finished> {
   const { program } = options;
   const child = Bun.spawn(program === undefined ? profilectlWords(words) : [...program, ...words], {
-    env: cleanEnvironment(options.variables),
+    env: cleanEnvironment({ ...NO_JIT, ...options.variables }),
     cwd: options.cwd ?? PROJECT,
     stdin: options.stdin === undefined ? 'ignore' : new Blob([options.stdin as string]),
     stdout: 'pipe',
