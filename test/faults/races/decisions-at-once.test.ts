@@ -51,7 +51,10 @@ const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(16);
 
 const world = await doorWorld();
 const { access, server, children, doors } = world;
-const other = openDatabase(access.config.databasePath, 'use').$client;
+
+/** A connection that waits as long for a lock as commands do. */
+const otherDb = openDatabase(access.config.databasePath, 'use');
+const other = otherDb.$client;
 const folder = `${access.config.databasePath}.mail`;
 insertProfile(access.db, { id: 1 });
 let profiles = 1;
@@ -158,9 +161,10 @@ function isDone({ ended }: Round, operation: Raced): boolean {
 
 async function playRound(round: number, pair: readonly [Raced, Raced], random: () => number): Promise<Round> {
   const id = ++profiles;
-  const name = `user${insertProfile(access.db, { id, email: oldAddressOf(id) })}`;
-  const old = await issue(access, { profile: name }, { rateLimits: parseRateLimits(['100000/1d']) });
-  const pending = await request(access, { profile: name });
+  const name = `user${insertProfile(otherDb, { id, email: oldAddressOf(id) })}`;
+  const patient = { ...access, db: otherDb };
+  const old = await issue(patient, { profile: name }, { rateLimits: parseRateLimits(['100000/1d']) });
+  const pending = await request(patient, { profile: name });
   const suspended = pair.includes('approve') && random() < 0.5 ? pending : old.identifier;
   const about = { id, name, pending, suspended, newAddress: `new${id}@example.org` };
   const chosen = chooseDoors(pair, random);
