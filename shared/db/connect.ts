@@ -1,7 +1,8 @@
-import { constants, Database } from 'bun:sqlite';
+import { constants, Database, SQLiteError } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
+import { systemClock } from '../clock.ts';
 import { isImmutable, realPath } from './real-path.ts';
 
 /** A bare SQLite connection, which only `shared/` uses. */
@@ -99,11 +100,32 @@ function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, { check, isDur
   // A view or trigger planted in the file must not call functions with side effects.
   sqlite.run('PRAGMA trusted_schema = OFF');
   check?.(sqlite);
-  // In WAL mode readers and one writer don't block each other, so requests never wait for an import.
-  sqlite.run('PRAGMA journal_mode = WAL');
+  useWriteAheadLog(sqlite, busyTimeoutMs);
   sqlite.run(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
   prepareWrites(sqlite);
   return sqlite;
+}
+
+/** The pause before another try to change a new file to WAL mode. */
+const WAL_PAUSE_MS = 2;
+
+/**
+ * Changes the file to WAL mode, in which readers and one writer don't block each other, so that requests never wait for an
+ * import. While another process does the same to a new file, SQLite refuses at once instead of waiting for the lock, because
+ * both might wait for each other.
+ */
+function useWriteAheadLog(sqlite: Sqlite, busyTimeoutMs: number): void {
+  const untilMs = systemClock.monotonicMs() + busyTimeoutMs;
+  for (;;) {
+    try {
+      sqlite.run('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      const isBusy = error instanceof SQLiteError && error.code === 'SQLITE_BUSY';
+      if (!isBusy || systemClock.monotonicMs() >= untilMs) throw error;
+    }
+    Bun.sleepSync(WAL_PAUSE_MS);
+  }
 }
 
 /** Sets the pragmas of every connection that changes data. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KeyState } from '../../../shared/db/key-columns.ts';
+import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
 import { readKey } from '../../../shared/keys/record.ts';
@@ -53,7 +54,7 @@ const world = await doorWorld();
 const { access, server, children, doors } = world;
 
 /** A connection that waits as long for a lock as commands do. */
-const otherDb = openDatabase(access.config.databasePath, 'use');
+const otherDb = withTables(openDatabase(access.config.databasePath, 'use'));
 const other = otherDb.$client;
 const folder = `${access.config.databasePath}.mail`;
 insertProfile(access.db, { id: 1 });
