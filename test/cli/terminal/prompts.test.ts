@@ -153,13 +153,9 @@ test('keys check does not show what is typed, even after Ctrl-T', async () => {
 
 test('commands that would prompt are refused if stderr is not a terminal (exit code 2)', async () => {
   const identifier = await request(deps, { profile });
-  const withPipedErrors = (words: readonly string[]) => [
-    'bash',
-    '-c',
-    '"$@" 2> >(cat)',
-    'bash',
-    ...profilectlWords(words),
-  ];
+  // The shell ends last: then the terminal hangs up, and takes what has not been printed with it.
+  const piped = 'set -o pipefail; exec 3>&1; "$@" 2>&1 >&3 | cat';
+  const withPipedErrors = (words: readonly string[]) => ['bash', '-c', piped, 'bash', ...profilectlWords(words)];
   for (const [words, sentence] of [
     [['keys', 'check'], 'Cannot prompt for the secret (stderr is not a terminal).'],
     [['keys', 'withdraw', identifier], 'Cannot prompt (stderr is not a terminal); add --yes.'],
