@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import { AppError } from '../../../shared/errors.ts';
+import { editKey, rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
-import { issue } from '../../support/keys.ts';
+import { issue, request } from '../../support/keys.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const ADA = {
@@ -19,18 +20,22 @@ test('erasing a profile deletes its rows, and clears all text fields of its keys
   const deps = testDeps({ clock: testClock() });
   await importLines(deps, [ADA]);
   const { identifier } = await issue(deps, { profile: 'Ada', name: 'Bot of Ada' });
+  editKey(deps, { identifier, name: 'Robot of Ada', by: onBox('owner') });
+  const other = await request(deps, { profile: 'Ada' });
+  rejectKey(deps, { identifier: other, reason: 'Lovelace has a bot already.', by: onBox('admin') });
   expect(eraseProfile(deps, 'LOVELACE', onBox('operator'))).toEqual({ id: 7, username: 'Ada', warning: null });
   const sqlite = deps.db.$client;
   for (const table of ['profiles', 'profile_names', 'links']) {
     expect(sqlite.query(`SELECT count(*) FROM ${table}`).values()).toEqual([[0]]);
   }
-  expect(sqlite.query('SELECT identifier, state, profile_id FROM api_keys').values()).toEqual([
+  expect(sqlite.query('SELECT identifier, state, profile_id FROM api_keys ORDER BY rowid').values()).toEqual([
     [identifier, 'revoked', null],
+    [other, 'rejected', null],
   ]);
   const everything = ['api_keys', 'key_attempts', 'key_events'].map((table) =>
     sqlite.query(`SELECT * FROM ${table}`).all(),
   );
-  expect(JSON.stringify(everything)).not.toMatch(/ada@|Bot of|lovelace/i);
+  expect(JSON.stringify(everything)).not.toMatch(/ada@|bot of|lovelace/i);
   const last = sqlite.query('SELECT event, by, at FROM key_events ORDER BY id DESC LIMIT 1').get();
   expect(last).toEqual({ event: 'erased', by: 'operator', at: deps.clock.nowMs() });
 });
