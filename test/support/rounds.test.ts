@@ -4,15 +4,16 @@ import { join } from 'node:path';
 const ROUNDS = join(import.meta.dir, 'rounds.ts');
 const PRELOAD = join(import.meta.dir, 'preload.ts');
 
-/** The rounds of 10, 1 and 100, the seed, and random numbers that a process with this environment gets. */
+/** The rounds of 10, 1 and 100, the values drawn, the seed, and random numbers that a process with this environment gets. */
 async function chanceIn(variables: Record<string, string>) {
   const program = `
     await import(${JSON.stringify(PRELOAD)});
-    const { drawHalf, drawQuarter, rounds, SEED, seededRandom } = await import(${JSON.stringify(ROUNDS)});
+    const { drawHalf, drawQuarter, fewRounds, rounds, SEED, seededRandom } = await import(${JSON.stringify(ROUNDS)});
     const fc = (await import('fast-check')).default;
     const own = ['one', 'other'].map((name) => seededRandom(name)());
     const drawn = [drawHalf, drawQuarter].map((draw) => draw([1, 2, 3, 4], seededRandom('drawn')));
-    console.log(JSON.stringify({ drawn, rounds: [10, 1, 100].map(rounds), seed: SEED, own, sampled: fc.sample(fc.nat(), 2) }));`;
+    const counts = [10, 1, 100].map((full) => [rounds(full), fewRounds(full)]);
+    console.log(JSON.stringify({ drawn, counts, seed: SEED, own, sampled: fc.sample(fc.nat(), 2) }));`;
   const child = Bun.spawn([process.execPath, '-e', program], {
     cwd: import.meta.dir,
     env: { PATH: process.env.PATH ?? '', ...variables },
@@ -23,13 +24,34 @@ async function chanceIn(variables: Record<string, string>) {
   return { code, stderr, found: code === 0 ? JSON.parse(stdout) : null };
 }
 
-test('by default a quarter of all rounds run, rounded up; TEST_ROUNDS sets another factor', async () => {
-  const wanted = [
-    [{}, [3, 1, 25]],
-    [{ TEST_ROUNDS: '1' }, [10, 1, 100]],
-    [{ TEST_ROUNDS: '0.01' }, [1, 1, 1]],
-  ] as const;
-  for (const [variables, rounds] of wanted) expect((await chanceIn(variables)).found).toMatchObject({ rounds });
+test('by default a quarter of all rounds run, or an eighth, rounded up; TEST_ROUNDS sets another factor', async () => {
+  const wanted: [variables: Record<string, string>, counts: number[][]][] = [
+    [
+      {},
+      [
+        [3, 2],
+        [1, 1],
+        [25, 13],
+      ],
+    ],
+    [
+      { TEST_ROUNDS: '1' },
+      [
+        [10, 10],
+        [1, 1],
+        [100, 100],
+      ],
+    ],
+    [
+      { TEST_ROUNDS: '0.01' },
+      [
+        [1, 1],
+        [1, 1],
+        [1, 1],
+      ],
+    ],
+  ];
+  for (const [variables, counts] of wanted) expect((await chanceIn(variables)).found).toMatchObject({ counts });
 });
 
 test('half or a quarter of some values are drawn, and all of them with TEST_ROUNDS=1', async () => {

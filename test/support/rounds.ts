@@ -15,6 +15,11 @@ export function rounds(full: number): number {
   return Math.max(1, Math.ceil(full * factor));
 }
 
+/** Half as many as {@link rounds} by default, for rounds that take long. */
+export function fewRounds(full: number): number {
+  return factor < 1 ? rounds(full / 2) : rounds(full);
+}
+
 /** Numbers from 0 to below 1 that depend only on {@link SEED} and `name`. Use each name once. */
 export function seededRandom(name: string): () => number {
   // Mulberry32.

@@ -12,7 +12,7 @@ import { exportText, importLines } from '../../support/import.ts';
 import { isOpenIn } from '../../support/machine/open-files.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
-import { rounds, seededRandom } from '../../support/rounds.ts';
+import { fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
 import { markedProfile, marksBeside } from '../../support/storage/marks.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -33,7 +33,7 @@ function start(db: string) {
 test('a vacuum leaves no trace of erased profiles among thousands, imported repeatedly and erased in three ways', async () => {
   const deps = testDeps();
   const draw = seededRandom('erased profiles');
-  const ids = Array.from({ length: rounds(8_000) }, (_, index) => index + 1);
+  const ids = Array.from({ length: fewRounds(16_000) }, (_, index) => index + 1);
   /** Random ids, `part` times as many as there are, some of them repeated. */
   const random = (part: number) => Array.from({ length: part * ids.length }, () => 1 + Math.floor(draw() * ids.length));
   const put = async (lines: readonly object[], options?: { merge: true }) =>

@@ -13,7 +13,7 @@ import { startServerProcess } from '../../support/machine/server-process.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { parseItems } from '../../support/network/structured-fields.ts';
 import { keyFor } from '../../support/requests.ts';
-import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
+import { drawHalf, fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
 import { remainingInFile } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
@@ -72,7 +72,7 @@ describe('when a server process ends', () => {
     // Some pairs after long enough that the first requests must have been saved, and others at any moment.
     const counts = fc.constantFrom(...WORKER_COUNTS);
     const late = drawHalf(WORKER_COUNTS, random).map((one) => [one, 1_200 + random() * 800] as const);
-    const waiting = [...late, ...fc.sample(fc.tuple(counts, fc.integer({ min: 50, max: 1_800 })), rounds(8))];
+    const waiting = [...late, ...fc.sample(fc.tuple(counts, fc.integer({ min: 50, max: 1_800 })), fewRounds(12))];
     const runs = waiting.length;
     const kill = async ([before, after]: (typeof WORKER_COUNTS)[number], afterMs: number): Promise<void> => {
       const { secret, variables } = await world();

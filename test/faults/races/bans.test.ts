@@ -12,7 +12,7 @@ import { type ServerProcess, startServerProcess } from '../../support/machine/se
 import { testAccess } from '../../support/portal/access.ts';
 import { sendLines, tokenFor } from '../../support/portal/manage.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
+import { drawHalf, fewRounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Bans while servers answer requests: by real commands, imports and feeds, and during approvals of another process.
@@ -109,7 +109,7 @@ describe.each(drawHalf([1, 2], seededRandom('workers during bans')))('a server w
     const server = await start(databasePath);
     const outcomes: Record<string, number> = {};
     let approvalMs = 0;
-    for (let id = 1; id <= rounds(120); id++) {
+    for (let id = 1; id <= fewRounds(200); id++) {
       const profile = `user${insertProfile(deps.db, { id })}`;
       const { secret: old } = await issue(deps, { profile });
       const identifier = await request(deps, { profile });

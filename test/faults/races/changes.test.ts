@@ -13,7 +13,7 @@ import { issue, request } from '../../support/keys.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
-import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
+import { drawHalf, fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
 import { remainingInFile } from '../../support/storage/quota-file.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -83,7 +83,7 @@ describe('changes that are killed, or made at the same time', () => {
 
   test('a change killed at any time is stored with its history as a whole, or not at all', async () => {
     const wholeMs = await changeMs();
-    const kills = fc.sample(fc.integer({ min: 10, max: 150 }), rounds(16)).map((part) => (wholeMs * part) / 100);
+    const kills = fc.sample(fc.integer({ min: 10, max: 150 }), fewRounds(24)).map((part) => (wholeMs * part) / 100);
     const outcomes = { changed: 0, asBefore: 0 };
     const runOne = async (afterMs: number) => {
       const { identifier } = await newKey();
@@ -142,7 +142,7 @@ describe('changes that are killed, or made at the same time', () => {
   test('a killed approval of a replacement key retires the old key if, and only if, the replacement is Active', async () => {
     const outcomes: Record<string, number> = {};
     const wholeMs = await changeMs();
-    const kills = fc.sample(fc.integer({ min: 30, max: 250 }), rounds(12)).map((part) => (wholeMs * part) / 100);
+    const kills = fc.sample(fc.integer({ min: 30, max: 250 }), fewRounds(20)).map((part) => (wholeMs * part) / 100);
     const runOne = async (afterMs: number | null) => {
       const { identifier: old } = await newKey();
       const { profile } = showKey(deps, old) as { profile: string };

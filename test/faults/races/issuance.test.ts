@@ -12,7 +12,7 @@ import { approveKey, DESCRIPTION, keysListed, mailedSecrets, mails, request } fr
 import { isOpenIn } from '../../support/machine/open-files.ts';
 import { type SmtpStage, startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { rounds } from '../../support/rounds.ts';
+import { fewRounds, rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Real processes and mail servers: processes are killed, or compete.
@@ -188,7 +188,7 @@ describe('approvals that are killed', () => {
       expect(await countAccepted(world, all)).toBe(1);
     };
     const tookMs = Math.min(...(await Promise.all(worlds.map(timeApproval))));
-    const parts = fc.sample(fc.integer({ min: 20, max: 180 }), rounds(28));
+    const parts = fc.sample(fc.integer({ min: 20, max: 180 }), fewRounds(84));
     const instants = parts.map((part) => (tookMs * part) / 100);
     const kills: Kill[] = [...Array.from({ length: rounds(4) }, () => STAGES).flat(), ...instants];
     await Promise.all(

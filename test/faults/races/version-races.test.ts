@@ -11,7 +11,7 @@ import { changeByHand } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startLineChild } from '../../support/line-child.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { rounds, seededRandom } from '../../support/rounds.ts';
+import { fewRounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // One process shows something and acts after a confirmation; another changes it around that moment, sometimes with
@@ -65,7 +65,7 @@ test('the secret is mailed to the address that was shown, or not at all', async 
   const { deps, beside, race } = await world('approve');
   const folder = `${deps.config.databasePath}.mail`;
   const ends: string[] = [];
-  for (let id = 1; id <= rounds(100); id++) {
+  for (let id = 1; id <= fewRounds(200); id++) {
     insertProfile(deps.db, { id, email: `old${id}@example.org` });
     const identifier = await request(deps, { profile: `user${id}` });
     const { shown, end } = await race(`approve ${identifier}`, () =>
@@ -88,7 +88,7 @@ test('values kept with Enter are never written back', async () => {
   const { deps, beside, race } = await world('change');
   const ends: string[] = [];
   const mine = [{ quota: 1, windowSeconds: 60 }];
-  for (let id = 1; id <= rounds(100); id++) {
+  for (let id = 1; id <= fewRounds(200); id++) {
     insertProfile(deps.db, { id });
     const { identifier } = await issue(deps, { profile: `user${id}` });
     const { end } = await race(`change ${identifier}`, () =>
@@ -108,7 +108,7 @@ test.each(['erase', 'request'])(
   async (verb) => {
     const { deps, beside, race } = await world(verb);
     const ends: string[] = [];
-    for (let round = 1; round <= rounds(100); round++) {
+    for (let round = 1; round <= fewRounds(200); round++) {
       const [id, otherId, name] = [2 * round, 2 * round + 1, `ada${round}`];
       insertProfile(deps.db, { id, username: name });
       insertProfile(deps.db, { id: otherId, username: `eve${round}` });

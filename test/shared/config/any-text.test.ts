@@ -7,12 +7,12 @@ import { remoteHost, remoteToken } from '../../../shared/config/remote.ts';
 import { VARIABLES } from '../../../shared/config/variables.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { looseMode } from '../../../shared/file-mode.ts';
-import { rounds } from '../../support/rounds.ts';
+import { fewRounds, rounds } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const NAMES = Object.keys(VARIABLES);
 // An eighth by default.
-const ROUNDS = { numRuns: rounds(rounds(16_000)) };
+const ROUNDS = { numRuns: fewRounds(8_000) };
 
 /** Part of all secret values here; no sentence may contain it. */
 const SECRET = 'hunter2hunter2';
