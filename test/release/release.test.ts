@@ -315,7 +315,7 @@ if (IS_LONG) {
       ]);
       await output(['cmp', program, join(folder, packed)]);
     },
-    120_000,
+    60_000,
   );
 
   test.skipIf(!existsSync(FAKETIME))(

@@ -169,7 +169,7 @@ test.each(drawHalf(['1', '2'], seededRandom('workers beside a thread that hangs'
     expect(threads.length).toBeGreaterThan(1);
     expect(lines.join('')).toContain('The thread hung.');
   },
-  60_000,
+  20_000,
 );
 
 test('a request that waits too long is refused with a warning that it may still be processed, which it is', async () => {
@@ -192,7 +192,7 @@ test('a request that waits too long is refused with a warning that it may still 
   beside.sqlite.run('ROLLBACK');
   while (countTickets(beside, 'sign-in code') !== 1) await Bun.sleep(10);
   closeSessionsFile(beside);
-}, 60_000);
+}, 20_000);
 
 test('if the database can’t be opened, a page says so, and the next request retries', async () => {
   const deps = { ...testDeps(), clock: testClock() };

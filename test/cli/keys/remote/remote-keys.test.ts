@@ -95,6 +95,10 @@ async function both(
 
 const UNKNOWN = 'aaaaaaaa';
 
+/** The words of a request for a key. */
+const asking = (name: string, description: string) =>
+  `keys request --profile ada --permission api.lookup --name`.split(' ').concat(name, '--description', description);
+
 test(
   'an owner’s commands print and refuse the same, with the same exit codes, as on a local database',
   async () => {
@@ -103,21 +107,7 @@ test(
     const { here, there } = await both(
       own,
       drawSteps([
-        [
-          0,
-          () => [
-            'keys',
-            'request',
-            '--profile',
-            'ada',
-            '--name',
-            'Bot 2',
-            '--permission',
-            'api.lookup',
-            '--description',
-            DESCRIPTION,
-          ],
-        ],
+        [0, () => asking('Bot 2', DESCRIPTION)],
         [0, () => ['keys', 'list']],
         [0, () => ['keys', 'list', '--json', '--state', 'Pending', '--profile', 'ADA'], 'drawn'],
         [2, () => ['keys', 'list', '--state', 'sleeping'], 'drawn'],
@@ -137,22 +127,7 @@ test(
         [2, (ids) => ['keys', 'usage', ids[0] as string, '--days', 'x'], 'drawn'],
         [0, (ids) => ['keys', 'request', '--successor-of', ids[0] as string, '--yes']],
         [1, (ids) => ['keys', 'request', '--successor-of', ids[1] as string, '--yes'], 'drawn'],
-        [
-          2,
-          () => [
-            'keys',
-            'request',
-            '--profile',
-            'ada',
-            '--name',
-            'Bot',
-            '--permission',
-            'api.lookup',
-            '--description',
-            'x',
-          ],
-          'drawn',
-        ],
+        [2, () => asking('Bot', 'x'), 'drawn'],
         [0, (ids) => ['keys', 'withdraw', ids[1] as string]],
         [1, (ids) => ['keys', 'withdraw', ids[1] as string, '--json'], 'drawn'],
         [0, (ids) => ['keys', 'revoke', ids[0] as string, '--reason', 'It leaked.', '--json']],
