@@ -11,7 +11,7 @@ const NAMES = readdirSync(join(PROJECT, FOLDER));
 
 type Step = { uses?: string; run?: string; with?: Record<string, unknown>; env?: Record<string, string> };
 type Job = { permissions?: Record<string, string>; uses?: string; steps?: Step[] };
-type Workflow = { permissions: Record<string, string>; jobs: Record<string, Job> };
+type Workflow = { on: object; permissions: Record<string, string>; jobs: Record<string, Job> };
 
 const read = (name: string) => readFileSync(join(PROJECT, FOLDER, name), 'utf8');
 const parse = (name: string) => Bun.YAML.parse(read(name)) as Workflow;
@@ -59,10 +59,12 @@ describe.each(NAMES)('%s', (name) => {
   });
 });
 
-test('a push runs .ci/run, and a release is published after the long tests', () => {
-  const { tests } = parse('tests.yml').jobs;
-  const env = { SCRIPT: expect.stringContaining("inputs.script || 'test'") };
-  expect(tests?.steps?.at(-1)).toEqual({ run: '.ci/run "$SCRIPT"', env });
+test('a push runs .ci/run, the long tests run every night, and a release is published after them', () => {
+  const { on, jobs } = parse('tests.yml');
+  expect(on).toMatchObject({ schedule: [{ cron: expect.stringMatching(/^\d+ \d+ \* \* \*$/) }] });
+  const script = "inputs.script || (github.event_name == 'schedule' && 'test:long') || 'test'";
+  const env = { SCRIPT: expect.stringContaining(script) };
+  expect(jobs.tests?.steps?.at(-1)).toEqual({ run: '.ci/run "$SCRIPT"', env });
   expect(parse('release.yml').jobs).toMatchObject({
     tests: { uses: './.github/workflows/tests.yml', with: { script: 'test:long' } },
     build: { needs: 'tests' },
