@@ -18,7 +18,7 @@ const PROJECT = join(import.meta.dir, '..');
 
 const MODE = process.argv[2];
 
-/** Test files that run after all others, because another process that writes a lot would delay what they measure. */
+/** Test files that run before all others, beside checks that write little: what they measure is delayed by much writing. */
 const ALONE = ['test/faults/files/power-cut.test.ts'];
 
 /** Tests mostly wait for processes, mail servers and deadlines, so five of them share two cores. */
@@ -42,12 +42,12 @@ const CHANCE = { TEST_SEED: `${SEED}`, TEST_ROUNDS: process.env.TEST_ROUNDS ?? (
 /** Without its slowest compiler, which pays only for code that runs for long, tests take an eighth less processor time. */
 const NO_FTL = { BUN_JSC_useFTLJIT: '0' };
 
-/** The options of one or two consecutive runs of `bun test`. Each of its processes runs file after file. */
-function chooseRuns(): string[][] {
-  const leaveOut = (patterns: readonly string[]) => patterns.map((pattern) => `--path-ignore-patterns=${pattern}`);
-  const together = [`--parallel=${PROCESSES}`, '--no-isolate', `--timings=${TIMINGS}`];
-  if (MODE === '--timings') together.push('--update-timings');
-  return MODE === '--fast' ? [[...together, ...leaveOut(slowFiles())]] : [[...together, ...leaveOut(ALONE)], ALONE];
+/** The options of a run of `bun test` whose processes run file after file: all except those of {@link ALONE}, or the fast ones. */
+function parallelOptions(): string[] {
+  const options = [`--parallel=${PROCESSES}`, '--no-isolate', `--timings=${TIMINGS}`];
+  if (MODE === '--timings') options.push('--update-timings');
+  const leftOut = MODE === '--fast' ? slowFiles() : ALONE;
+  return [...options, ...leftOut.map((path) => `--path-ignore-patterns=${path}`)];
 }
 
 function slowFiles(): string[] {
@@ -143,7 +143,9 @@ async function runAll(folder: string): Promise<boolean> {
   const binary = join(folder, 'bin/profilectl');
   const checkTypes = async () => {
     checks['types of a client'] = await run(['test/support/client-types.ts']);
-    checks['type check'] = await run(['x', 'tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', TYPES]);
+    // Several threads would infer the same types each, and take half as much processor time again.
+    const words = ['tsc', '-p', '.', '--singleThreaded', '--incremental', '--tsBuildInfoFile', TYPES];
+    checks['type check'] = await run(['x', ...words]);
   };
   const lint = async () => {
     checks['lint and format check'] = await run(['x', 'biome', 'check', '--error-on-warnings', '.']);
@@ -155,21 +157,27 @@ async function runAll(folder: string): Promise<boolean> {
     const bun = ['deploy/release/bun-executable.ts', ...RELEASED];
     checks['Bun for releases'] = await run(bun, process.env);
   };
-  // The type checker uses one core.
-  await Promise.all([time('types', checkTypes), time('lint', lint).then(() => time('binary', build))]);
   const counts: Counts = { passed: 0, failed: 0, skipped: [], files: [] };
-  const runEach = async (shared: Record<string, string>) => {
-    for (const options of chooseRuns()) {
-      const { passed, failed, skipped, files } = await runTests(kept, shared, options);
-      counts.passed += passed;
-      counts.failed += failed;
-      counts.skipped.push(...skipped);
-      counts.files.push(...files);
-    }
+  const runCounted = async (options: readonly string[], browser: Record<string, string> = {}) => {
+    const { passed, failed, skipped, files } = await runTests(kept, { TEST_BINARY: binary, ...browser }, options);
+    counts.passed += passed;
+    counts.failed += failed;
+    counts.skipped.push(...skipped);
+    counts.files.push(...files);
   };
-  const shared = { TEST_BINARY: binary };
+  const checkSource = async () => {
+    await time('types', checkTypes);
+    await time('lint', lint);
+  };
+  const testAlone = async () => {
+    await time('binary', build);
+    if (MODE !== '--fast') await time('tests alone', () => runCounted(ALONE));
+  };
+  await Promise.all([checkSource(), testAlone()]);
   await time('tests', () =>
-    MODE === '--fast' ? runEach(shared) : withChromium((browser) => runEach({ ...shared, ...browser })),
+    MODE === '--fast'
+      ? runCounted(parallelOptions())
+      : withChromium((browser) => runCounted(parallelOptions(), browser)),
   );
   checks['no secret, code or token is left behind'] = await time('search for secrets', () => nothingLeaked(kept));
   for (const [name, passed] of Object.entries(checks)) {
