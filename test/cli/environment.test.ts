@@ -3,7 +3,7 @@ import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VARIABLES } from '../../shared/config/variables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
-import { cleanEnvironment, fromSource, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, fromSource, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { openTerminal } from '../support/machine/terminal.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
@@ -33,7 +33,7 @@ describe('a .env in the current folder', () => {
 
   test('is read by Bun when run from source', () => {
     const folder = folderWith('DATABASE_PATH=from-dot-env.db\nMIAL_URL=file:x\n');
-    const { stderr } = Bun.spawnSync([...fromSource(), 'keys', 'list'], { cwd: folder, env: cleanEnvironment() });
+    const { stderr } = Bun.spawnSync([...fromSource(), 'keys', 'list'], { cwd: folder, env: commandEnvironment() });
     expect(stderr.toString()).toMatch(
       /^Warning: \.env sets MIAL_URL, which is not read; did you mean MAIL_URL\?\nThere/,
     );
@@ -45,7 +45,7 @@ describe('a .env in the current folder', () => {
     const file = join(folder, 'settings');
     writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });
     const words = ['config', 'check', '--json', '--env-file', file, '--db', 'x/p.db'];
-    const env = cleanEnvironment({ ADMIN_EMAIL: 'a@example.org' });
+    const env = commandEnvironment({ ADMIN_EMAIL: 'a@example.org' });
     const { stdout } = Bun.spawnSync([...fromSource(), ...words], { cwd: folder, env });
     const { variables } = JSON.parse(stdout.toString()) as {
       variables: { name: string; value: string; from: string }[];
@@ -68,7 +68,7 @@ describe('a .env in the current folder', () => {
     writeFileSync(other, `DATABASE_PATH=${databasePath}\n`);
     const list = (...words: string[]) => {
       const all = [...fromSource(), 'keys', 'list', ...words];
-      const { exitCode, stderr } = Bun.spawnSync(all, { cwd: folder, env: cleanEnvironment() });
+      const { exitCode, stderr } = Bun.spawnSync(all, { cwd: folder, env: commandEnvironment() });
       expect(exitCode).toBe(0);
       return stderr.toString();
     };
@@ -122,7 +122,7 @@ test.skipIf(!canTry)('setpriv, as root: a file of another user is refused, namin
   openDatabase(database, 'serve').$client.close();
   const run = (...words: string[]) => {
     const command = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', ...profilectlWords(words), '--db', database];
-    const { exitCode, stderr } = Bun.spawnSync(command, { env: cleanEnvironment() });
+    const { exitCode, stderr } = Bun.spawnSync(command, { env: commandEnvironment() });
     return [exitCode, stderr.toString().trim()];
   };
   const refusal = (path: string) => [

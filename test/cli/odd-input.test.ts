@@ -3,8 +3,9 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../cli/program.ts';
-import { cleanEnvironment, type Finished, profilectl, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, type Finished, profilectl, profilectlWords } from '../support/cli.ts';
 import { importLines } from '../support/import.ts';
+import { runCommand } from '../support/machine/command.ts';
 import { drawHalf, seededRandom } from '../support/rounds.ts';
 import { noteOutput } from '../support/secret-search.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
@@ -16,7 +17,7 @@ const chance = seededRandom('odd input');
 /** Runs a shell line in which "$@" is `profilectl` with these words: a shell can pass bytes that are not UTF-8. */
 async function shell(line: string, words: readonly string[], cwd: string): Promise<Finished> {
   const child = Bun.spawn(['sh', '-c', line, 'sh', ...profilectlWords(words)], {
-    env: cleanEnvironment(),
+    env: commandEnvironment(),
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -43,7 +44,7 @@ async function world() {
   expect(Bun.spawnSync(['mkfifo', pipe]).exitCode).toBe(0);
   const latin = join(folder, 'latin');
   writeFileSync(latin, Buffer.from('X=caf\xe9\n', 'latin1'), { mode: 0o600 });
-  const run = (...words: string[]) => profilectl([...words, '--db', db]);
+  const run = (...words: string[]) => runCommand([...words, '--db', db]);
   return { folder, db, directory, pipe, latin, run };
 }
 
@@ -79,9 +80,9 @@ describe('arguments that are not UTF-8', () => {
   });
 
   test('are distinguished from a typed U+FFFD, and from letters of any script', async () => {
-    const { run } = await world();
+    const { db } = await world();
     for (const name of ['a\uFFFD', ...drawHalf(['ада', '愛'], chance)]) {
-      expect(await run('profiles', 'show', name)).toMatchObject({
+      expect(await profilectl(['profiles', 'show', name, '--db', db])).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('no profile'),
       });
@@ -138,7 +139,7 @@ describe('a folder, an endless file and a pipe that nobody writes to', () => {
       expect(given).toMatchObject({ code: 2, stdout: '' });
     }
     for (const [path, sentence] of drawHalf(cases, chance)) {
-      const named = await profilectl(['status', '--db', db], { variables: { MAIL_URL_FILE: path } });
+      const named = await runCommand(['status', '--db', db], { variables: { MAIL_URL_FILE: path } });
       expect(named.code).toBe(2);
       expect(named.stderr).toMatch(sentence);
     }
@@ -207,7 +208,7 @@ test('variables are read from a slow pipe, and refused lines are written to a pi
 });
 
 test('--version with --json prints JSON, in either order', async () => {
-  const { stdout: plain } = await profilectl(['--version']);
+  const { stdout: plain } = await runCommand(['--version']);
   const orders = [
     ['--version', '--json'],
     ['--json', '--version'],
@@ -215,7 +216,7 @@ test('--version with --json prints JSON, in either order', async () => {
     ['version', '--json'],
   ];
   for (const words of drawHalf(orders, chance)) {
-    expect(await profilectl(words)).toEqual({
+    expect(await runCommand(words)).toEqual({
       code: 0,
       stdout: `${JSON.stringify({ version: plain.trim() })}\n`,
       stderr: '',

@@ -9,8 +9,9 @@ import { createDeps } from '../../shared/deps.ts';
 import { newSecret } from '../../shared/keys/secret.ts';
 import { keyHistory } from '../../shared/keys/view.ts';
 import { systemRandom } from '../../shared/random.ts';
-import { cleanEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
 import { DESCRIPTION, request } from '../support/keys.ts';
+import { runCommand } from '../support/machine/command.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { drawHalf, seededRandom } from '../support/rounds.ts';
 import { tempFolder, testConfig, testDeps } from '../support/world.ts';
@@ -97,24 +98,24 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
   for (const tried of cases) {
     const [what, words, code, sentence] = tried;
     test(`${what} (exit code ${code})`, async () => {
-      const run = await profilectl(words, { variables });
+      const run = await runCommand(words, { variables });
       expect(run.stderr).toMatch(sentence);
       expect(run.stderr.trim().split('\n')).toHaveLength(1);
       expect({ code: run.code, stdout: run.stdout }).toEqual({ code, stdout: '' });
       if (!asJson.includes(tried)) return;
-      const json = await profilectl([...words, '--json'], { variables });
+      const json = await runCommand([...words, '--json'], { variables });
       expect(Object.keys(JSON.parse(json.stderr))).toEqual(['error']);
       expect(json.code).toBe(code);
     });
   }
 
   test('an invalid variable (exit code 2)', async () => {
-    const run = await profilectl(['keys', 'list'], { variables: { ...variables, PORT: 'http' } });
+    const run = await runCommand(['keys', 'list'], { variables: { ...variables, PORT: 'http' } });
     expect(run).toEqual({ code: 2, stdout: '', stderr: 'PORT must be a whole number from 0 to 65535.\n' });
   });
 
   test('an approval without a mail server names the variable to set (exit code 1)', async () => {
-    const run = await profilectl(['keys', 'approve', pending], { variables });
+    const run = await runCommand(['keys', 'approve', pending], { variables });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('MAIL_URL');
   });
@@ -126,7 +127,7 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
   test('a locked database (exit code 75)', async () => {
     const db = openDatabase(DATABASE_PATH, 'serve');
     db.$client.run('BEGIN IMMEDIATE');
-    const run = await profilectl(['keys', 'withdraw', pending], { variables });
+    const run = await runCommand(['keys', 'withdraw', pending], { variables });
     expect(run.stderr).toContain('locked');
     expect(run.code).toBe(75);
     db.$client.run('ROLLBACK');
@@ -135,7 +136,7 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
 });
 
 test('--json counts only as an option, not as an argument or a value', async () => {
-  const stderrOf = async (...words: string[]) => (await profilectl(words, { variables })).stderr;
+  const stderrOf = async (...words: string[]) => (await runCommand(words, { variables })).stderr;
   expect(await stderrOf('keys', 'show', '--', '--json')).toBe('There is no key with this identifier.\n');
   expect(await stderrOf('keys', 'list', '--db', '--json')).toStartWith('There is no database at --json.');
   expect(await stderrOf('keys', '--json', 'bogus')).toStartWith('{"error":');
@@ -147,7 +148,7 @@ test('a bug is reported in one sentence, with a stack trace if LOG_LEVEL=debug, 
   const fault = 'throw new TypeError("hunter2\\n    at ada@example.org", { cause: new Error("hunter2") })';
   writeFileSync(preload, `process.stdout.write = function planted() { ${fault}; };`);
   const run = (more: Record<string, string>, ...last: string[]) => {
-    const env = cleanEnvironment({ BUN_OPTIONS: `--preload=${preload}`, ...more });
+    const env = commandEnvironment({ BUN_OPTIONS: `--preload=${preload}`, ...more });
     const child = Bun.spawnSync(profilectlWords(['completion', 'bash', ...last]), { env });
     expect([child.exitCode, child.stdout.toString()]).toEqual([1, '']);
     return child.stderr.toString();
@@ -200,30 +201,30 @@ describe('help and version', () => {
   for (const words of drawHalf(DEPTHS, chance)) {
     test(`profilectl ${words.join(' ')} --help goes to stdout`, async () => {
       const usage = expect.stringContaining(`Usage: ${['profilectl', ...words].join(' ')} `);
-      expect(await profilectl([...words, '--help'])).toEqual({ code: 0, stdout: usage, stderr: '' });
+      expect(await runCommand([...words, '--help'])).toEqual({ code: 0, stdout: usage, stderr: '' });
     });
   }
 
   for (const word of drawHalf(['--version', '-v', '-V', 'version'], chance)) {
     test(`${word} prints the version and, if git knows it, the commit`, async () => {
-      const run = await profilectl([word]);
+      const run = await runCommand([word]);
       expect(run.stdout).toMatch(/^\d+\.\d+\.\d+( \([0-9a-f]{7,}(-dirty)?\))?\n$/);
       expect(run).toMatchObject({ code: 0, stderr: '' });
     });
   }
 
   test('version --json prints {"version":…}', async () => {
-    const { stdout } = await profilectl(['version', '--json']);
-    expect(JSON.parse(stdout)).toEqual({ version: (await profilectl(['version'])).stdout.trim() });
+    const { stdout } = await runCommand(['version', '--json']);
+    expect(JSON.parse(stdout)).toEqual({ version: (await runCommand(['version'])).stdout.trim() });
   });
 
   test('profilectl without arguments prints the help', async () => {
-    expect(await profilectl([])).toEqual(await profilectl(['--help']));
+    expect(await runCommand([])).toEqual(await runCommand(['--help']));
   });
 
   test('help prints the --help of a command at any depth', async () => {
     for (const words of drawHalf(DEPTHS.slice(1), chance)) {
-      expect(await profilectl(['help', ...words])).toEqual(await profilectl([...words, '--help']));
+      expect(await runCommand(['help', ...words])).toEqual(await runCommand([...words, '--help']));
     }
   });
 });
@@ -232,21 +233,21 @@ describe('keys check', () => {
   const secret = newSecret('k7Qm2XaB', systemRandom);
 
   test('prints only the identifier of a well-formed secret', async () => {
-    expect(await profilectl(['keys', 'check'], { stdin: `${secret}\n` })).toEqual({
+    expect(await runCommand(['keys', 'check'], { stdin: `${secret}\n` })).toEqual({
       code: 0,
       stdout: 'k7Qm2XaB\n',
       stderr: '',
     });
-    const json = await profilectl(['keys', 'check', '--json'], { stdin: secret });
+    const json = await runCommand(['keys', 'check', '--json'], { stdin: secret });
     expect(JSON.parse(json.stdout)).toEqual({ valid: true, identifier: 'k7Qm2XaB' });
   });
 
   test('distinguishes a mistyped secret from another service’s, without printing either (exit code 1)', async () => {
-    const typo = await profilectl(['keys', 'check'], { stdin: secret.slice(0, -1) });
+    const typo = await runCommand(['keys', 'check'], { stdin: secret.slice(0, -1) });
     expect(typo).toMatchObject({ code: 1, stdout: '' });
     expect(typo.stderr).toContain('mistyped');
     expect(typo.stderr).not.toContain(secret.slice(13, -1));
-    const foreign = await profilectl(['keys', 'check', '--json'], { stdin: 'ghp_something' });
+    const foreign = await runCommand(['keys', 'check', '--json'], { stdin: 'ghp_something' });
     expect(foreign).toMatchObject({ code: 1 });
     expect(JSON.parse(foreign.stdout)).toEqual({ valid: false, identifier: null });
   });
@@ -255,7 +256,7 @@ describe('keys check', () => {
     mkdirSync(join(folder, 'empty'));
     const run = await profilectl(['keys', 'check'], { stdin: secret, cwd: join(folder, 'empty') });
     expect(run.code).toBe(0);
-    expect((await profilectl(['keys', 'check', secret])).code).toBe(2);
+    expect((await runCommand(['keys', 'check', secret])).code).toBe(2);
   });
 });
 
@@ -265,7 +266,7 @@ describe('the actor in the history of a command', () => {
     insertProfile(deps.db, { username: 'ada' });
     const words = ['keys', 'request', '--db', deps.config.databasePath, '--json', '--profile', 'ada', '--name', 'Bot'];
     const more = ['--permission', 'api.lookup', '--description', DESCRIPTION];
-    const { identifier } = JSON.parse((await profilectl([...words, ...more], { variables })).stdout);
+    const { identifier } = JSON.parse((await runCommand([...words, ...more], { variables })).stdout);
     return keyHistory(deps, identifier)[0]?.by;
   };
 
@@ -282,7 +283,7 @@ describe('the actor in the history of a command', () => {
 test('a full disk is reported if it receives stdout, but a closed pipe is not an error', () => {
   const run = (shell: string) => {
     const words = profilectlWords(['keys', 'list']).map((word) => `'${word}'`);
-    const env = cleanEnvironment(variables);
+    const env = commandEnvironment(variables);
     return Bun.spawnSync(['sh', '-c', shell.replace('PROFILECTL', words.join(' '))], { env, stderr: 'pipe' });
   };
   const full = run('PROFILECTL > /dev/full');

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { systemClock } from '../../shared/clock.ts';
 import type { ExportedProfile } from '../../shared/profiles/field-values.ts';
-import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, type Finished, PROJECT, profilectlWords } from '../support/cli.ts';
 import { get } from '../support/http.ts';
 import { exportText, importLines } from '../support/import.ts';
 import { issue } from '../support/keys.ts';
@@ -131,7 +131,7 @@ async function feedWorld() {
     for (const [name, script] of Object.entries(instead)) {
       writeFileSync(join(bin, name), `#!/bin/sh\nPATH=${environment.PATH}\n${script}\n`, { mode: 0o755 });
     }
-    const env = cleanEnvironment({ ...environment, ...variables, PATH: `${bin}:${environment.PATH}` });
+    const env = commandEnvironment({ ...environment, ...variables, PATH: `${bin}:${environment.PATH}` });
     const child = Bun.spawn([join(FEED, 'feed.sh')], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     return { code: await child.exited, stdout, stderr };
@@ -254,7 +254,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
     const script = trial
       .replace('https://api.example.org', server.url)
       .replace('platform', postgres.environment.PGDATABASE);
-    const env = cleanEnvironment({
+    const env = commandEnvironment({
       ...postgres.environment,
       PATH: `${programs}:${postgres.environment.PATH}`,
       PGUSER: OWNER,
@@ -347,7 +347,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
     await expectSame();
     const file = join(state, 'profiles.jsonl');
     const began = systemClock.nowMs();
-    const env = cleanEnvironment({ ...postgres.environment, PGUSER: ROLE });
+    const env = commandEnvironment({ ...postgres.environment, PGUSER: ROLE });
     const words = [join(PROJECT, 'deploy/import/export.sh'), file];
     expect(Bun.spawnSync(words, { env, stdio: ['ignore', 'pipe', 'inherit'] }).exitCode).toBe(0);
     const asOfMs = Date.parse(readFileSync(`${file}.as-of`, 'utf8').trim());

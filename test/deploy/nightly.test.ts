@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { listTokens } from '../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../shared/backends/token-uses.ts';
 import { isoTime, systemClock } from '../../shared/clock.ts';
-import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, type Finished, PROJECT, profilectlWords } from '../support/cli.ts';
 import { importLines } from '../support/import.ts';
+import { runCommand } from '../support/machine/command.ts';
 import { testAccess } from '../support/portal/access.ts';
 import { tokenFor } from '../support/portal/manage.ts';
 import { drawHalf, seededRandom } from '../support/rounds.ts';
@@ -26,12 +27,12 @@ function world(programs: Record<string, string> = {}, folder = tempFolder()) {
   }
   const database = join(folder, 'profiles.db');
   const run = async (script: string, variables: Record<string, string>, ...more: string[]): Promise<Finished> => {
-    const env = cleanEnvironment({ PATH: `${bin}:${process.env.PATH}`, DATABASE_PATH: database, ...variables });
+    const env = commandEnvironment({ PATH: `${bin}:${process.env.PATH}`, DATABASE_PATH: database, ...variables });
     const child = Bun.spawn([join(PROJECT, 'deploy', script), ...more], { env, stdout: 'pipe', stderr: 'pipe' });
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     return { code: await child.exited, stdout, stderr };
   };
-  const count = async () => (await profilectl(['profiles', 'count', '--db', database])).stdout;
+  const count = async () => (await runCommand(['profiles', 'count', '--db', database])).stdout;
   return { folder, database, run, count };
 }
 
@@ -63,10 +64,10 @@ test('the nightly import keeps profiles newer than its file, by the time in the 
   const asOf = (text: string) => writeFileSync(`${file}.as-of`, `${text}\n`);
   asOf(isoTime(systemClock.nowMs() - HOUR_MS));
   expect((await importIt()).code).toBe(0);
-  expect(await profilectl(['profiles', 'ban', 'ada', '--db', database])).toMatchObject({ code: 0 });
+  expect(await runCommand(['profiles', 'ban', 'ada', '--db', database])).toMatchObject({ code: 0 });
   const { code, stdout } = await importIt();
   expect([code, JSON.parse(stdout)]).toMatchObject([0, { imported: 1, newer: 1 }]);
-  const shown = await profilectl(['profiles', 'show', 'ada', '--json', '--db', database]);
+  const shown = await runCommand(['profiles', 'show', 'ada', '--json', '--db', database]);
   expect(JSON.parse(shown.stdout)).toMatchObject({ banned: true });
   asOf('yesterday');
   expect((await importIt()).code).toBe(2);
@@ -124,7 +125,7 @@ test('an export writes the file and the time at which it began, both completely 
 
 test('the backup for containers makes a copy that can be restored, and deletes those older than five weeks', async () => {
   const { folder, database, run } = world();
-  await profilectl(['profiles', 'import', '-', '--db', database], { stdin: '{"id":1,"username":"Ada"}\n' });
+  await runCommand(['profiles', 'import', '-', '--db', database], { stdin: '{"id":1,"username":"Ada"}\n' });
   const backups = join(folder, 'backups');
   mkdirSync(backups, { mode: 0o700 });
   for (const [name, days] of [
@@ -138,7 +139,7 @@ test('the backup for containers makes a copy that can be restored, and deletes t
   expect(await run('compose/backup.sh', { BACKUP_FOLDER: backups })).toMatchObject({ code: 0, stderr: '' });
   const left = readdirSync(backups).sort();
   expect(left).toEqual(['mine.txt', expect.stringMatching(/^profiles-\d{8}T\d{6}Z\.db$/), 'profiles-young.db']);
-  const tried = await profilectl(['db', 'check', '--restore', join(backups, left[1] ?? ''), '--db', database]);
+  const tried = await runCommand(['db', 'check', '--restore', join(backups, left[1] ?? ''), '--db', database]);
   expect(tried).toMatchObject({ code: 0, stdout: expect.stringContaining('restores 1 profile') });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { cleanEnvironment, PROJECT, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { DESCRIPTION, mailedSecrets } from '../support/keys.ts';
 import { TEST_CA_FILE } from '../support/network/certificates.ts';
 import { freePort, programPath, type ReverseProxy, startCaddy, through } from '../support/network/proxy.ts';
@@ -35,7 +35,7 @@ function trustingDesktop(): Desktop {
 /** Logs in to a server as the person signed in with this cookie in the browser; returns the token. */
 async function logIn(world: PageWorld, url: string, cookie: string, desktop: Desktop): Promise<string> {
   const child = Bun.spawn(profilectlWords(['login', url]), {
-    env: cleanEnvironment(desktop.variables),
+    env: commandEnvironment(desktop.variables),
     cwd: PROJECT,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -55,8 +55,10 @@ test.skipIf(programPath('caddy') === null)(
     const { cookie, authenticator } = await signInAdmin(world, 'Grace');
     const grace = { cookie: `__Host-${cookie}`, authenticator };
     const [adas, graces] = [trustingDesktop(), trustingDesktop()];
-    const asAda = (words: string[]) => profilectlDeciding(words, adas.variables);
-    const asGrace = (words: string[], decide?: Decider) => profilectlDeciding(words, graces.variables, decide);
+    // Processes, because Bun itself reads the variable with the authority.
+    const asAda = (words: string[]) => profilectl(words, adas);
+    const asGrace = (words: string[], decide?: Decider) =>
+      profilectlDeciding(words, graces.variables, decide, profilectl);
     const lookUp = async (secret: string) =>
       (await through(proxy, '/api/lookup/uid/7', { Authorization: `Bearer ${secret}` })).status;
 

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFi
 import { join } from 'node:path';
 import { systemClock } from '../../shared/clock.ts';
 import { readLastDone } from '../../shared/upkeep/chore-times.ts';
-import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { tempFolder } from '../support/world.ts';
 
 // The files of deploy/standby/ and deploy/backup/, checked and run by the programs that use them.
@@ -13,7 +13,7 @@ const BACKUP = join(PROJECT, 'deploy/backup');
 const IMPORT = join(PROJECT, 'deploy/import');
 
 async function run(words: readonly string[], variables: Record<string, string> = {}): Promise<Finished> {
-  const env = cleanEnvironment(variables);
+  const env = commandEnvironment(variables);
   const child = Bun.spawn([...words], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { code: await child.exited, stdout, stderr };

@@ -20,6 +20,14 @@ export function cleanEnvironment(variables: Record<string, string> = {}): Record
   return { PATH, HOME, XDG_CONFIG_HOME: join(PROJECT, 'node_modules/.no-settings'), NO_COLOR: '1', ...variables };
 }
 
+/** Most commands end before it pays to compile their JavaScript: without that, they take a third less processor time. */
+const NO_JIT = { BUN_JSC_useJIT: '0' };
+
+/** The environment of a `profilectl` that is no server: {@link cleanEnvironment}, without compiling. */
+export function commandEnvironment(variables: Record<string, string> = {}): Record<string, string> {
+  return cleanEnvironment({ ...NO_JIT, ...variables });
+}
+
 /** The command that runs `profilectl` from any folder: the binary of the test run, or from source. */
 export function profilectlWords(words: readonly string[]): string[] {
   return BINARY === undefined ? [...fromSource('--no-env-file'), ...words] : [BINARY, ...words];
@@ -33,17 +41,22 @@ export function fromSource(...options: string[]): string[] {
   return [process.execPath, ...options, join(PROJECT, 'cli/main.ts')];
 }
 
-/** Most commands end before it pays to compile their JavaScript: without that, they take a third less processor time. */
-const NO_JIT = { BUN_JSC_useJIT: '0' };
+/** What a command gets beside its words. */
+export type CommandOptions = {
+  variables?: Record<string, string>;
+  stdin?: string | Uint8Array;
+  /** Called with all of stderr whenever something is added to it. */
+  onError?: (stderr: string) => void;
+};
 
 /** Runs `profilectl` to its end without a terminal. `program` starts another version (`nextVersion`). */
 export async function profilectl(
   words: readonly string[],
-  options: { variables?: Record<string, string>; stdin?: string | Uint8Array; cwd?: string; program?: string[] } = {},
+  options: CommandOptions & { cwd?: string; program?: string[] } = {},
 ): Promise<Finished> {
   const { program } = options;
   const child = Bun.spawn(program === undefined ? profilectlWords(words) : [...program, ...words], {
-    env: cleanEnvironment({ ...NO_JIT, ...options.variables }),
+    env: commandEnvironment(options.variables),
     cwd: options.cwd ?? PROJECT,
     stdin: options.stdin === undefined ? 'ignore' : new Blob([options.stdin as string]),
     stdout: 'pipe',
@@ -51,9 +64,19 @@ export async function profilectl(
   });
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
+    readAll(child.stderr, options.onError),
     child.exited,
   ]);
   noteOutput(stdout + stderr);
   return { code, stdout, stderr };
+}
+
+async function readAll(stream: ReadableStream<Uint8Array>, onMore: (text: string) => void = () => {}): Promise<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    onMore(text);
+  }
+  return text;
 }

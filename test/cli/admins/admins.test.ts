@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { listAdmins } from '../../../shared/admins/admins.ts';
-import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { testAccess } from '../../support/portal/access.ts';
 import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
@@ -11,7 +11,7 @@ const PUBLIC_URL = 'https://api.example.org';
 function world() {
   const access = testAccess({ variables: { PUBLIC_URL } });
   const variables = { DATABASE_PATH: access.config.databasePath, PUBLIC_URL };
-  return { access, variables, run: (...words: string[]) => profilectl(words, { variables }) };
+  return { access, variables, run: (...words: string[]) => runCommand(words, { variables }) };
 }
 
 describe('profilectl admins', () => {
@@ -47,14 +47,14 @@ describe('profilectl admins', () => {
   test('add warns if DEVELOPER_PLATFORM is off, because the link does not work then', async () => {
     const { variables, run } = world();
     expect((await run('admins', 'add', 'Grace')).stderr).not.toContain('DEVELOPER_PLATFORM');
-    const off = await profilectl(['admins', 'add', 'Ada'], { variables: { ...variables, DEVELOPER_PLATFORM: 'off' } });
+    const off = await runCommand(['admins', 'add', 'Ada'], { variables: { ...variables, DEVELOPER_PLATFORM: 'off' } });
     expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so this link does not work')]).toEqual([0, true]);
   });
 
   test('add refuses a PUBLIC_URL at which passkeys can’t work, and a name that is in use or invalid; invite refuses an unknown name', async () => {
     const { variables, run } = world();
     const onAddress = { ...variables, PUBLIC_URL: 'http://127.0.0.1:3000' };
-    const done = await profilectl(['admins', 'add', 'Grace'], { variables: onAddress });
+    const done = await runCommand(['admins', 'add', 'Grace'], { variables: onAddress });
     expect(done).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('set PUBLIC_URL to') });
     expect((await run('admins', 'add', 'Grace')).code).toBe(0);
     expect(await run('admins', 'add', 'grace')).toMatchObject({ code: 1, stdout: '' });

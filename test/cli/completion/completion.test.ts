@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { candidatesFor } from '../../../cli/completion/candidates.ts';
 import { createProgram } from '../../../cli/program.ts';
-import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { issue, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
@@ -134,7 +134,7 @@ describe('candidates', () => {
 /** Types text with TABs into an interactive shell, and returns the words that it finally ran. */
 async function typeInto(shell: string[], start: string, typed: string): Promise<string> {
   const child = Bun.spawn(shell, {
-    env: cleanEnvironment({
+    env: commandEnvironment({
       ...variables,
       TERM: 'dumb',
       HOME: deps.folder,
@@ -196,7 +196,7 @@ describe('in real shells', () => {
       const child = Bun.spawn(
         ['fish', '--no-config', '-c', `profilectl completion fish | source; complete -C "${line}"`],
         {
-          env: cleanEnvironment({ ...variables, HOME: deps.folder, PATH: `${bin}:${process.env.PATH}` }),
+          env: commandEnvironment({ ...variables, HOME: deps.folder, PATH: `${bin}:${process.env.PATH}` }),
           cwd: deps.folder,
           stdout: 'pipe',
         },

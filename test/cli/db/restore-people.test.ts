@@ -12,7 +12,7 @@ import type { Access } from '../../../shared/sessions-file/access.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
-import { cleanEnvironment, type Finished, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, type Finished, profilectl, profilectlWords } from '../../support/cli.ts';
 import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
 import { refusal } from '../../support/refusal.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
@@ -137,7 +137,7 @@ test('a restore that is killed at any moment never leaves a database with people
   const random = seededRandom('killed restores');
   for (let kill = 0; kill < kills; kill++) {
     const child = Bun.spawn(profilectlWords(['db', 'restore', file, '--yes', '--db', db]), {
-      env: cleanEnvironment(),
+      env: commandEnvironment(),
       stdio: ['ignore', 'ignore', 'ignore'],
     });
     await Promise.race([child.exited, Bun.sleep(usualMs * (0.4 + (0.6 * (kill + random())) / kills))]);

@@ -5,7 +5,7 @@ import { openBare } from '../../../shared/db/connect.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { readLastDone } from '../../../shared/upkeep/chore-times.ts';
-import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { nextVersion } from '../../support/machine/upgrade.ts';
@@ -96,7 +96,7 @@ describe('db check --restore', () => {
     // A limit on the size of files simulates a full disk.
     const words = profilectlWords(['db', 'check', '--restore', `${file}.big`]);
     const child = Bun.spawn(['bash', '-c', 'trap "" XFSZ; ulimit -f 200; exec "$@"', 'bash', ...words], {
-      env: cleanEnvironment(variables),
+      env: commandEnvironment(variables),
       stdout: 'pipe',
       stderr: 'pipe',
     });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
-import { profilectl } from '../../support/cli.ts';
 import { DESCRIPTION, issue, mails } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
@@ -15,7 +15,7 @@ async function world() {
   const fields = { profile: 'ada', projectUrl: 'https://example.org', expectedUsage: 'A few\nlookups' };
   const { identifier } = await issue(deps, { ...fields, description: `${DESCRIPTION}\nIn two lines.` });
   const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
-  const run = (...words: string[]) => profilectl(words, { variables });
+  const run = (...words: string[]) => runCommand(words, { variables });
   return { deps, identifier, variables, run };
 }
 

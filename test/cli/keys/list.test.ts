@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { keysText } from '../../../cli/keys/print.ts';
 import { listKeys } from '../../../shared/keys/view.ts';
-import { profilectl } from '../../support/cli.ts';
 import { issue, request } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -22,7 +22,7 @@ const { identifier: active } = await issue(deps, { profile: 'user21', name: 'Act
 const all = [...made, active];
 
 const variables = { DATABASE_PATH: deps.config.databasePath };
-const list = (...words: string[]) => profilectl(['keys', 'list', ...words], { variables });
+const list = (...words: string[]) => runCommand(['keys', 'list', ...words], { variables });
 const json = async (...words: string[]) => {
   const { keys, next } = JSON.parse((await list('--json', ...words)).stdout);
   return { keys: keys.map(({ identifier }: { identifier: string }) => identifier) as string[], next };

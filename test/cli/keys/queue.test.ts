@@ -5,8 +5,8 @@ import { ageText } from '../../../cli/terminal/output.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
-import { profilectl } from '../../support/cli.ts';
 import { mailedSecrets, request } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -39,7 +39,7 @@ const stateOf = (identifier: string) => showKey(w.deps, identifier).state;
 
 describe('keys list', () => {
   test('shows the age of requests, the oldest first', async () => {
-    const { stdout } = await profilectl(['keys', 'list', '--state', 'pending'], { variables: w.variables });
+    const { stdout } = await runCommand(['keys', 'list', '--state', 'pending'], { variables: w.variables });
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 3));
     expect(rows.slice(0, 3)).toEqual([
       ['Identifier', 'State', 'Age'],
@@ -136,7 +136,7 @@ describe('keys approve without an identifier', () => {
   });
 
   test('is refused without a terminal, or with --yes (exit code 2)', async () => {
-    const off = await profilectl(['keys', 'approve'], { variables: w.variables });
+    const off = await runCommand(['keys', 'approve'], { variables: w.variables });
     expect(off).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('identifier is missing') });
     expect(await w.walk('--yes').exited).toBe(2);
     expect(listKeys(w.deps, { states: ['pending'] })).toHaveLength(3);

@@ -4,8 +4,8 @@ import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { inputFor } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
-import { profilectl } from '../../support/cli.ts';
 import { issue, keyIn, mails, request } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
@@ -80,10 +80,10 @@ describe.each(DRAWN.map((operation) => [operation.name, operation] as const))('k
 
 test('states are accepted in any letter case, and rate limits separated by commas', async () => {
   const { identifier } = await issue(deps, { profile });
-  const listed = await profilectl(['keys', 'list', '--state', 'active', '--profile', profile, '--json'], { variables });
+  const listed = await runCommand(['keys', 'list', '--state', 'active', '--profile', profile, '--json'], { variables });
   expect(JSON.parse(listed.stdout).keys).toMatchObject([{ identifier, state: 'Active' }]);
   const words = ['keys', 'approve', await request(deps, { profile }), '--rate-limit', '60/1m,5000/1d', '--json'];
-  const approved = await profilectl(words, { variables });
+  const approved = await runCommand(words, { variables });
   expect(JSON.parse(approved.stdout).rateLimits).toEqual([
     { quota: 60, windowSeconds: 60 },
     { quota: 5000, windowSeconds: 86_400 },

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { profilectl } from '../../support/cli.ts';
 import { DESCRIPTION, keysListed } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
@@ -132,7 +132,7 @@ describe('the whole request', () => {
 
 describe('--description-file', () => {
   const run = (file: string, stdin: string | Uint8Array = '', ...more: string[]) =>
-    profilectl(['keys', 'request', '--profile', profile, ...FLAGS, '--description-file', file, ...more], {
+    runCommand(['keys', 'request', '--profile', profile, ...FLAGS, '--description-file', file, ...more], {
       variables,
       stdin,
     });

@@ -4,10 +4,11 @@ import { columnsOf, wrapLine } from '../../../cli/terminal/output.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
-import { profilectl, profilectlWords } from '../../support/cli.ts';
+import { profilectlWords } from '../../support/cli.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
 import { changeByHand } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -40,7 +41,7 @@ describe('keys show', () => {
 
   test('wraps and indents long texts only on a terminal', async () => {
     const identifier = await request(deps, { name: 'Long', description: `${DESCRIPTION} ${LONG}` });
-    const off = await profilectl(['keys', 'show', identifier], { variables });
+    const off = await runCommand(['keys', 'show', identifier], { variables });
     expect(off.stdout).toContain(` ${LONG.split('\n')[0]}\n`);
     const terminal = openTerminal(['keys', 'show', identifier], variables, profilectlWords, 100);
     await terminal.see('Last attempt');
@@ -88,12 +89,12 @@ test('commands refuse an identifier in the wrong letter case, and name the right
     ['edit', typed, '--name', 'New'],
   ];
   for (const words of asking) {
-    const done = await profilectl(['keys', ...words], { variables });
+    const done = await runCommand(['keys', ...words], { variables });
     expect(done).toEqual({ code: 1, stdout: '', stderr: `${unknownButAlike(identifier)}\n` });
   }
-  const json = await profilectl(['keys', 'show', typed, '--json'], { variables });
+  const json = await runCommand(['keys', 'show', typed, '--json'], { variables });
   expect(JSON.parse(json.stderr)).toEqual({ error: unknownButAlike(identifier) });
-  const none = await profilectl(['keys', 'show', '00000000'], { variables });
+  const none = await runCommand(['keys', 'show', '00000000'], { variables });
   expect(none).toEqual({ code: 1, stdout: '', stderr: `${UNKNOWN_KEY}\n` });
   withdrawKey(deps, { identifier, by: onBox('ada') });
 });

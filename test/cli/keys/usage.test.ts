@@ -3,8 +3,8 @@ import { usageText } from '../../../cli/keys/usage.ts';
 import { DAY_MS, systemClock } from '../../../shared/clock.ts';
 import { dayOf } from '../../../shared/usage/usage-counter.ts';
 import { openUsageStore } from '../../../shared/usage/usage-store.ts';
-import { profilectl } from '../../support/cli.ts';
 import { issue, request } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -33,7 +33,7 @@ async function world() {
   store.add([yesterday, { ...NOTHING, identifier: used, day: today, ok: 1, lastUsedAt: nowMs - 3_600_000 }], clock, 0);
   store.close();
   const variables = { DATABASE_PATH: deps.config.databasePath };
-  const run = (...words: string[]) => profilectl(['keys', ...words], { variables });
+  const run = (...words: string[]) => runCommand(['keys', ...words], { variables });
   return { used, idle, run, nowMs };
 }
 

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportProfile } from '../../../shared/profiles/export.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
-import { profilectl } from '../../support/cli.ts';
 import { exportText, importLines } from '../../support/import.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -24,7 +24,7 @@ async function world() {
   const { databasePath: db } = deps.config;
   await importLines(deps, [ADA, BOB]);
   const run = (words: string[], stdin?: string) =>
-    profilectl(['profiles', ...words, '--db', db], stdin === undefined ? {} : { stdin });
+    runCommand(['profiles', ...words, '--db', db], stdin === undefined ? {} : { stdin });
   /** The profile that a command prints as JSON, as in an export. */
   const change = async (words: string[], stdin?: string) => {
     const { code, stdout, stderr } = await run([...words, '--json'], stdin);

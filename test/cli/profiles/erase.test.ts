@@ -1,31 +1,31 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { tempFolder } from '../../support/world.ts';
 
 async function world(): Promise<string> {
   const db = join(tempFolder(), 'profiles.db');
   const stdin = jsonLines({ id: 7, username: 'Ada', aliases: ['lovelace'] }, { id: 8, username: 'bob' });
-  await profilectl(['profiles', 'import', '-', '--db', db], { stdin });
+  await runCommand(['profiles', 'import', '-', '--db', db], { stdin });
   return db;
 }
 
 async function left(db: string): Promise<number> {
-  return (await profilectl(['profiles', 'export', '--db', db])).stdout.split('\n').length - 1;
+  return (await runCommand(['profiles', 'export', '--db', db])).stdout.split('\n').length - 1;
 }
 
 test('without a terminal nothing is erased unless --yes is given', async () => {
   const db = await world();
-  const { code, stderr } = await profilectl(['profiles', 'erase', 'ada', '--db', db]);
+  const { code, stderr } = await runCommand(['profiles', 'erase', 'ada', '--db', db]);
   expect(code).toBe(2);
   expect(stderr).toContain('--yes');
   expect(await left(db)).toBe(2);
-  const done = await profilectl(['profiles', 'erase', 'lovelace', '--yes', '--db', db]);
+  const done = await runCommand(['profiles', 'erase', 'lovelace', '--yes', '--db', db]);
   expect(done).toEqual({ code: 0, stdout: 'Erased Ada (id 7).\n', stderr: '' });
   expect(await left(db)).toBe(1);
-  expect((await profilectl(['profiles', 'erase', 'ada', '--yes', '--db', db])).code).toBe(1);
+  expect((await runCommand(['profiles', 'erase', 'ada', '--yes', '--db', db])).code).toBe(1);
 });
 
 test('on a terminal one question names the profile, and any answer but yes changes nothing', async () => {

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, linkSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
-import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
+import { PROJECT, profilectlWords } from '../../support/cli.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { usernamesIn } from '../../support/profiles.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
@@ -19,7 +20,7 @@ async function world(before: number) {
   const [file, db] = [join(folder, 'in.jsonl'), join(folder, 'profiles.db')];
   if (before > 0) await importLines(testDeps({ variables: { DATABASE_PATH: db } }), profiles(before));
   const importing = (words: readonly string[], stdin?: string) =>
-    profilectl(['profiles', 'import', ...words, '--db', db], stdin === undefined ? {} : { stdin });
+    runCommand(['profiles', 'import', ...words, '--db', db], stdin === undefined ? {} : { stdin });
   const write = (text: string) => writeFileSync(file, text);
   const count = () => usernamesIn(db).length;
   return { folder, file, db, importing, write, count };
@@ -93,9 +94,9 @@ describe('--as-of', () => {
     const { db, file, importing, write, count } = await world(4);
     const asOf = isoTime(systemClock.nowMs());
     while (isoTime(systemClock.nowMs()) === asOf) await Bun.sleep(1);
-    await profilectl(['profiles', 'ban', 'u1', '--db', db]);
-    await profilectl(['profiles', 'erase', 'u2', '--yes', '--db', db]);
-    await profilectl(['profiles', 'rename', 'u3', 'three', '--db', db]);
+    await runCommand(['profiles', 'ban', 'u1', '--db', db]);
+    await runCommand(['profiles', 'erase', 'u2', '--yes', '--db', db]);
+    await runCommand(['profiles', 'rename', 'u3', 'three', '--db', db]);
     write(jsonLines(...profiles(2).map((line) => ({ ...line, banned: false }))));
     const pruning = ['--prune', '--prune-limit', '100%', '--as-of', asOf];
     expect(await importing([file, ...pruning])).toEqual({
@@ -106,7 +107,7 @@ describe('--as-of', () => {
     expect(count()).toBe(2);
     const json = await importing([file, '--json', '--as-of', asOf]);
     expect(JSON.parse(json.stdout)).toEqual({ imported: 0, deleted: 0, pruned: 0, newer: 2, refused: [], dropped: {} });
-    const shown = await profilectl(['profiles', 'show', 'u1', '--json', '--db', db]);
+    const shown = await runCommand(['profiles', 'show', 'u1', '--json', '--db', db]);
     expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, banned: true });
   });
 

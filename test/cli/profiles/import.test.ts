@@ -3,8 +3,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../../shared/db-files/open.ts';
-import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { usernamesIn } from '../../support/profiles.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
@@ -22,13 +23,13 @@ function world(lines: readonly (object | string)[]) {
 describe('profiles import', () => {
   test('creates the database, and prints the counts', async () => {
     const { file, db } = world([ADA]);
-    const done = await profilectl(['profiles', 'import', file, '--db', db]);
+    const done = await runCommand(['profiles', 'import', file, '--db', db]);
     expect(done).toEqual({ code: 0, stdout: 'Imported 1 line; erased 0 profiles.\n', stderr: '' });
   });
 
   test('reports bad lines and dropped fields on stderr, and imports the rest (exit code 3)', async () => {
     const { file, db } = world([{ ...ADA, 'p\u001bw': 1 }, 'x', { id: 8, username: 'ADA' }]);
-    expect(await profilectl(['profiles', 'import', file, '--db', db])).toEqual({
+    expect(await runCommand(['profiles', 'import', file, '--db', db])).toEqual({
       code: 3,
       stdout: 'Imported 1 line; erased 0 profiles.\n',
       stderr:
@@ -44,7 +45,7 @@ describe('profiles import', () => {
 
   test('prints only the first 20 bad lines; --json has all', async () => {
     const { file, db } = world(Array.from({ length: 204 }, () => 'x'));
-    const { code, stderr } = await profilectl(['profiles', 'import', file, '--db', db]);
+    const { code, stderr } = await runCommand(['profiles', 'import', file, '--db', db]);
     expect(code).toBe(1);
     expect(stderr.trimEnd().split('\n').slice(19)).toEqual([
       'line 20: the line is not valid JSON (column 1)',
@@ -53,13 +54,13 @@ describe('profiles import', () => {
       '  204  the line is not valid JSON',
       '204 lines were refused; nothing was changed.',
     ]);
-    const { stdout } = await profilectl(['profiles', 'import', file, '--db', db, '--json']);
+    const { stdout } = await runCommand(['profiles', 'import', file, '--db', db, '--json']);
     expect(JSON.parse(stdout).refused).toHaveLength(204);
   });
 
   test('with --json prints the result to stdout, and the error to stderr', async () => {
     const { file, db } = world([{ ...ADA, x: 1 }, '[]', { id: 7, deleted: true }]);
-    const { code, stdout, stderr } = await profilectl(['profiles', 'import', file, '--db', db, '--json']);
+    const { code, stdout, stderr } = await runCommand(['profiles', 'import', file, '--db', db, '--json']);
     expect(JSON.parse(stdout)).toEqual({
       imported: 1,
       deleted: 1,
@@ -74,27 +75,27 @@ describe('profiles import', () => {
 
   test('changes nothing with --strict if a line is bad', async () => {
     const { file, db } = world([ADA, 'x']);
-    const done = await profilectl(['profiles', 'import', '--strict', file, '--db', db]);
+    const done = await runCommand(['profiles', 'import', '--strict', file, '--db', db]);
     expect(done.code).toBe(1);
     expect(done.stderr).toEndWith('1 line was refused; nothing was changed.\n');
-    expect((await profilectl(['profiles', 'export', '--db', db])).stdout).toBe('');
+    expect((await runCommand(['profiles', 'export', '--db', db])).stdout).toBe('');
   });
 
   test('reads stdin as "-", and merges with --merge', async () => {
     const { file, db } = world([ADA]);
-    await profilectl(['profiles', 'import', file, '--db', db]);
+    await runCommand(['profiles', 'import', file, '--db', db]);
     const stdin = jsonLines({ id: 7, viewsCount: 3 });
     for (const words of [['-'], ['-', '--strict']]) {
-      const done = await profilectl(['profiles', 'import', ...words, '--merge', '--db', db], { stdin });
+      const done = await runCommand(['profiles', 'import', ...words, '--merge', '--db', db], { stdin });
       expect(done).toMatchObject({ code: 0, stderr: '' });
     }
-    const { stdout } = await profilectl(['profiles', 'show', 'ada', '--json', '--db', db]);
+    const { stdout } = await runCommand(['profiles', 'show', 'ada', '--json', '--db', db]);
     expect(JSON.parse(stdout)).toMatchObject({ email: 'ada@example.org', viewsCount: 3 });
   });
 
   test('refuses a missing file and a folder in one sentence, without creating a database', async () => {
     const { folder, db } = world([]);
-    const missing = await profilectl(['profiles', 'import', join(folder, 'none'), '--db', db]);
+    const missing = await runCommand(['profiles', 'import', join(folder, 'none'), '--db', db]);
     expect(missing).toEqual({ code: 1, stdout: '', stderr: `There is no file ${join(folder, 'none')}.\n` });
     const paths: [path: string, sentence: string][] = [
       [folder, `${folder} is a folder, not a file of JSON Lines.\n`],
@@ -103,14 +104,14 @@ describe('profiles import', () => {
       [join(folder, 'in.jsonl/'), `There is no file ${join(folder, 'in.jsonl/')}.\n`],
     ];
     for (const [path, sentence] of drawHalf(paths, seededRandom('no files'))) {
-      const done = await profilectl(['profiles', 'import', path, '--db', db]);
+      const done = await runCommand(['profiles', 'import', path, '--db', db]);
       expect(done).toEqual({ code: 1, stdout: '', stderr: sentence });
     }
     expect(existsSync(db)).toBe(false);
   });
 
   test('needs a file name', async () => {
-    expect((await profilectl(['profiles', 'import'])).code).toBe(2);
+    expect((await runCommand(['profiles', 'import'])).code).toBe(2);
   });
 
   test('leaves only whole batches when it is killed', async () => {

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
 const deps = testDeps();
 const run = (...words: string[]) =>
-  profilectl(['profiles', ...words], { variables: { DATABASE_PATH: deps.config.databasePath, MAX_PROFILE_KIB: '1' } });
+  runCommand(['profiles', ...words], { variables: { DATABASE_PATH: deps.config.databasePath, MAX_PROFILE_KIB: '1' } });
 
 beforeAll(() => {
   insertProfile(deps.db, { id: 1, username: 'Ada', aliases: ['lovelace'], displayName: 'Ada\u001b[2J\u202e' });

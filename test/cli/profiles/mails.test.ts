@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'bun:test';
 import { onBox } from '../../support/actors.ts';
-import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { approveKey, request, withoutLease } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
@@ -22,7 +22,7 @@ afterEach(() => {
 async function world() {
   const databasePath = `${tempFolder()}/profiles.db`;
   const run = async (words: string[], stdin = '', env: Record<string, string> = variables) => {
-    const { code, stderr } = await profilectl([...words, '--db', databasePath], { stdin, variables: env });
+    const { code, stderr } = await runCommand([...words, '--db', databasePath], { stdin, variables: env });
     return { code, stderr };
   };
   expect(await run(['profiles', 'import', '-'], jsonLines(ADA))).toMatchObject({ code: 0 });

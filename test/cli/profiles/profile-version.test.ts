@@ -7,7 +7,7 @@ import { showKey } from '../../../shared/keys/view.ts';
 import { changeProfile } from '../../../shared/profiles/edit/change.ts';
 import { shownProfile } from '../../../shared/profiles/profile-version.ts';
 import { onBox } from '../../support/actors.ts';
-import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
 import { changeByHand, exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue, waitingWhile } from '../../support/keys.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
@@ -107,7 +107,7 @@ test('profiles import --prune asks again with the new number if a UID was given 
 test('profiles links set refuses if the profile was renamed while it read stdin', async () => {
   const { deps, variables } = await world();
   const child = Bun.spawn(profilectlWords(['profiles', 'links', 'set', 'ada', '-', '--json']), {
-    env: cleanEnvironment(variables),
+    env: commandEnvironment(variables),
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'pipe',

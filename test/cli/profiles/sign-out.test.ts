@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { CLIENT, testAccess } from '../../support/portal/access.ts';
 import { insertProfile } from '../../support/profiles.ts';
 
@@ -18,7 +18,7 @@ function world() {
     return () => [readSignIn(access, 'browser', session) !== null, readSignIn(access, 'profilectl', login) !== null];
   }) as [() => boolean[], () => boolean[]];
   const run = (...words: string[]) =>
-    profilectl(['profiles', 'sign-out', ...words], { variables: { DATABASE_PATH: access.config.databasePath } });
+    runCommand(['profiles', 'sign-out', ...words], { variables: { DATABASE_PATH: access.config.databasePath } });
   return { ada, bob, run };
 }
 

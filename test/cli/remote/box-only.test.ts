@@ -6,7 +6,7 @@ import { createProgram } from '../../../cli/program.ts';
 import { pathOf, scopeOf } from '../../../cli/remote/command-scope.ts';
 import { changeLogins } from '../../../cli/remote/stored-logins.ts';
 import { AppError, exitCodeOf } from '../../../shared/errors.ts';
-import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Commands that work only on the server itself, run on a machine without a database.
@@ -82,7 +82,7 @@ test('without a login, every command that works only on the server says that the
 
 test('the error names the missing database that --db specifies', async () => {
   const variables = { XDG_CONFIG_HOME: settings.one };
-  const { code, stderr } = await profilectl(['status', '--db', join(folder, 'none.db')], { variables });
+  const { code, stderr } = await runCommand(['status', '--db', join(folder, 'none.db')], { variables });
   expect(code).toBe(1);
   expect(stderr).toContain(`there is no database at ${join(folder, 'none.db')}. The login to ${A} is not used.`);
 });

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { changeLogins } from '../../../cli/remote/stored-logins.ts';
-import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { newLaptop } from '../../support/portal/logins.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
@@ -38,7 +38,7 @@ afterAll(async () => {
 async function runAt(url: string, words: string[], stdin = '') {
   const laptop = newLaptop();
   await changeLogins((logins) => logins.set(url, { token: 'plt_hunter2', endsAt: ENDS_AT }), laptop.file);
-  const finished = await profilectl(words, { variables: { ...laptop.variables, BROWSER: 'true' }, stdin });
+  const finished = await runCommand(words, { variables: { ...laptop.variables, BROWSER: 'true' }, stdin });
   expect(finished.stdout + finished.stderr).not.toContain('hunter2');
   return { ...finished, stored: Object.keys(JSON.parse(readFileSync(laptop.file, 'utf8')).hosts) };
 }
@@ -88,7 +88,7 @@ test.each(drawHalf(cases, seededRandom('servers that are away')))(
 
 test('no login, several logins and a login to another server are each reported in a sentence', async () => {
   const laptop = newLaptop();
-  const run = (...words: string[]) => profilectl(words, { variables: laptop.variables, stdin: '' });
+  const run = (...words: string[]) => runCommand(words, { variables: laptop.variables, stdin: '' });
   const sentences = async (...commands: string[][]) =>
     (await Promise.all(commands.map((words) => run(...words)))).map(({ code, stderr }) => [code, stderr.trim()]);
   const nowhere = [4, 'You are not logged in to any server; run "profilectl login" with the URL of one.'];
@@ -96,7 +96,7 @@ test('no login, several logins and a login to another server are each reported i
   expect(existsSync(laptop.file)).toBe(false);
   const PROFILECTL_TOKEN = `plt_k7Qm2XaB_${'x'.repeat(38)}`;
   for (const words of [['whoami'], ['keys', 'list']]) {
-    expect(await profilectl(words, { variables: { ...laptop.variables, PROFILECTL_TOKEN }, stdin: '' })).toMatchObject({
+    expect(await runCommand(words, { variables: { ...laptop.variables, PROFILECTL_TOKEN }, stdin: '' })).toMatchObject({
       code: 2,
       stderr: 'PROFILECTL_TOKEN is set, but no server is named; name one with --host or PROFILECTL_HOST.\n',
     });

@@ -6,7 +6,7 @@ import { createProgram } from '../../../cli/program.ts';
 import { changeLogins } from '../../../cli/remote/stored-logins.ts';
 import { type Target, targetOf } from '../../../cli/remote/target.ts';
 import { AppError, exitCodeOf } from '../../../shared/errors.ts';
-import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Which database or server a command uses, for every combination of options, variables, files and logins.
@@ -168,7 +168,7 @@ test('a command that works only on the server itself ignores logins, and refuses
   const broken = tempFolder();
   mkdirSync(join(broken, 'profilectl/hosts.json'), { recursive: true });
   const variables = { XDG_CONFIG_HOME: broken, PROFILECTL_HOST: 'nonsense', PROFILECTL_TOKEN: 'ä' };
-  const run = (...words: string[]) => profilectl(words, { variables, stdin: '' });
+  const run = (...words: string[]) => runCommand(words, { variables, stdin: '' });
   const box = (name: string) => ({
     code: 1,
     stdout: '',

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { tempFolder } from '../../support/world.ts';
@@ -8,7 +8,7 @@ const database = () => ({ DATABASE_PATH: `${tempFolder()}/profiles.db` });
 
 /** Runs the check with the server's variables and actual port. */
 function check(port: number, variables: Record<string, string> = {}, words: string[] = []) {
-  return profilectl(['healthcheck', ...words], { variables: { ...variables, PORT: String(port) } });
+  return runCommand(['healthcheck', ...words], { variables: { ...variables, PORT: String(port) } });
 }
 
 test('the exit code is 0 if the server is ready, and 1 if there is no server', async () => {

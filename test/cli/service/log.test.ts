@@ -5,6 +5,7 @@ import { addAdmin } from '../../../shared/admins/admins.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { changeByHand } from '../../support/import.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { testAccess } from '../../support/portal/access.ts';
 import { tempFolder } from '../../support/world.ts';
@@ -13,7 +14,8 @@ import { tempFolder } from '../../support/world.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-async function world() {
+/** A restore needs a database that no other process has open, so its test starts processes. */
+async function world(start: typeof runCommand = runCommand) {
   const folder = tempFolder();
   const db = join(folder, 'profiles.db');
   const variables = {
@@ -22,7 +24,7 @@ async function world() {
     PUBLIC_URL: 'http://localhost:3000',
   };
   const run = async (...words: string[]) => {
-    const done = await profilectl(words, { variables, stdin: '' });
+    const done = await start(words, { variables });
     return { ...done, lines: done.stdout.trim().split('\n') };
   };
   const file = join(folder, 'profiles.jsonl');
@@ -36,7 +38,7 @@ async function world() {
 const REQUEST = ['keys', 'request', '--profile', 'ada', '--name', 'A secret name', '--permission', 'api.lookup'];
 
 test('lists keys, admins, tokens, bans, erasures and restores, newest first, without any text that people wrote', async () => {
-  const { folder, run } = await world();
+  const { folder, run } = await world(profilectl);
   const about = 'It shows the badges of our members beside their names in the chat of ours, and keeps nothing.';
   const requested = await run(...REQUEST, '--description', about);
   const identifier = requested.stdout.slice(0, 8);

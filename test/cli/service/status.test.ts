@@ -9,6 +9,7 @@ import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
@@ -31,13 +32,13 @@ function world(ageDays = 0) {
   const { databasePath } = deps.config;
   const base = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
   const status = async (variables: Record<string, string> = {}) => {
-    const { code, stdout, stderr } = await profilectl(['status', '--json'], { variables: { ...base, ...variables } });
+    const { code, stdout, stderr } = await runCommand(['status', '--json'], { variables: { ...base, ...variables } });
     expect([code, stderr]).toEqual([0, '']);
     const found = JSON.parse(stdout);
     return { ...found, warnings: found.warnings.filter((warning: string) => !ABOUT_DISK.test(warning)) };
   };
   const text = async (variables: Record<string, string> = {}) =>
-    (await profilectl(['status'], { variables: { ...base, ...variables } })).stdout.replace(ABOUT_DISK, '');
+    (await runCommand(['status'], { variables: { ...base, ...variables } })).stdout.replace(ABOUT_DISK, '');
   return { deps, clock, databasePath, base, status, text };
 }
 
@@ -68,12 +69,12 @@ describe('status without a running server', () => {
     const file = join(deps.folder, 'settings');
     writeFileSync(file, 'CONTACT=help@example.org\n', { mode: 0o600 });
     const words = ['status', '--env-file', file];
-    const { stdout } = await profilectl([...words, '--json'], { variables: base });
+    const { stdout } = await runCommand([...words, '--json'], { variables: base });
     expect(JSON.parse(stdout)).toMatchObject({
       profiles: { total: 2, banned: 1 },
       environment: { user: userName(), files: [file] },
     });
-    const shown = (await profilectl(words, { variables: base })).stdout;
+    const shown = (await runCommand(words, { variables: base })).stdout;
     expect(shown).toMatch(/^Profiles +2, of which 1 banned$/m);
     expect(shown).toContain(`read by this command as the user ${userName()} from the environment and ${file}\n`);
   });
@@ -109,7 +110,7 @@ describe('status without a running server', () => {
     const { deps, status, text, databasePath } = world(8);
     await request(deps);
     const file = join(deps.folder, 'backup.db');
-    await profilectl(['db', 'backup', file], { variables: { DATABASE_PATH: databasePath } });
+    await runCommand(['db', 'backup', file], { variables: { DATABASE_PATH: databasePath } });
     const young = await status();
     expect(young.lastBackup.file).toBe(file);
     const advice = '"profilectl db check --restore <backup>" tests one.';
@@ -118,7 +119,7 @@ describe('status without a running server', () => {
       'A request has been waiting for a decision for 8 days.',
     ]);
     expect(await text()).toMatch(/^Restore test +none$/m);
-    await profilectl(['db', 'check', '--restore', file], { variables: { DATABASE_PATH: databasePath } });
+    await runCommand(['db', 'check', '--restore', file], { variables: { DATABASE_PATH: databasePath } });
     expect((await status()).warnings).toEqual(['A request has been waiting for a decision for 8 days.']);
     expect(await text()).toMatch(/^Restore test +\d+s ago, of .*backup\.db$/m);
     const at = new Date(systemClock.nowMs() - 7 * DAY_MS).toISOString();
@@ -188,7 +189,7 @@ describe('status without a running server', () => {
       1,
       expect.stringContaining(`The database ${path} has an older schema`),
     ]);
-    const { code, stderr } = await profilectl(['status', '--db', '/none/profiles.db']);
+    const { code, stderr } = await runCommand(['status', '--db', '/none/profiles.db']);
     expect([code, stderr.includes('/none/profiles.db')]).toEqual([1, true]);
   });
 });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
@@ -41,14 +42,14 @@ describe('JSON', () => {
       [['keys', 'list', '--json'], { keys: [{ identifier, name: 'x\u202ey' }] }],
       [['keys', 'show', identifier, '--json'], { identifier, name: 'x\u202ey' }],
     ] as const) {
-      const { code, stdout } = await profilectl(words, { variables });
+      const { code, stdout } = await runCommand(words, { variables });
       expect([words, code, UNSAFE.test(stdout)]).toEqual([words, 0, false]);
       expect(JSON.parse(stdout)).toMatchObject(value);
     }
-    const { stdout: exported } = await profilectl(['profiles', 'export'], { variables });
+    const { stdout: exported } = await runCommand(['profiles', 'export'], { variables });
     const again = { DATABASE_PATH: join(tempFolder(), 'again.db') };
-    expect((await profilectl(['profiles', 'import', '-'], { variables: again, stdin: exported })).code).toBe(0);
-    expect((await profilectl(['profiles', 'export'], { variables: again })).stdout).toBe(exported);
+    expect((await runCommand(['profiles', 'import', '-'], { variables: again, stdin: exported })).code).toBe(0);
+    expect((await runCommand(['profiles', 'export'], { variables: again })).stdout).toBe(exported);
   });
 
   test('is the same on a terminal', async () => {
@@ -76,13 +77,13 @@ test('an error is one line, and omits control and bidirectional characters of a 
     [hostile],
   ];
   for (const words of drawHalf(commands, chance)) {
-    const { code, stdout, stderr } = await profilectl(words, { variables });
+    const { code, stdout, stderr } = await runCommand(words, { variables });
     expect([words, code > 0, stdout, stderr]).toEqual([words, true, '', expect.not.stringMatching(UNSAFE)]);
     expect(stderr.trimEnd().split('\n').length).toBe(1);
-    const json = await profilectl([...words, '--json'], { variables });
+    const json = await runCommand([...words, '--json'], { variables });
     expect([words, json.stderr]).toEqual([words, expect.not.stringMatching(UNSAFE)]);
   }
-  const backup = await profilectl(['db', 'backup', join(tempFolder(), '\u001b[31m\u202e.db')], { variables });
+  const backup = await runCommand(['db', 'backup', join(tempFolder(), '\u001b[31m\u202e.db')], { variables });
   expect(backup.code).toBe(0);
   expect(backup.stdout).not.toMatch(UNSAFE);
 });
@@ -102,7 +103,7 @@ test('a command keeps its exit code if nobody reads its output', async () => {
   for (const [words, stdin, code] of drawHalf(commands, chance)) {
     // `true` ends long before anything is written.
     const child = Bun.spawn(['bash', '-c', '"$@" | true; echo $PIPESTATUS', 'bash', ...profilectlWords(words)], {
-      env: cleanEnvironment({ ...variables, ...(words[0] === 'config' && { PORT: 'x' }) }),
+      env: commandEnvironment({ ...variables, ...(words[0] === 'config' && { PORT: 'x' }) }),
       stdin: new Blob([stdin]),
       stdout: 'pipe',
       stderr: 'ignore',

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { showKey } from '../../../shared/keys/view.ts';
-import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
 import { issue, keysListed, request } from '../../support/keys.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { type ReceivedMail, startSmtp } from '../../support/mail/smtp.ts';
@@ -136,7 +136,7 @@ describe('Ctrl-C while a mail is being sent reports the state of the key (exit c
     const { release, arrived, variables } = await slowServer();
     const identifier = await request(deps, { profile });
     const child = Bun.spawn(profilectlWords(['keys', 'approve', identifier, '--json']), {
-      env: cleanEnvironment(variables),
+      env: commandEnvironment(variables),
       cwd: PROJECT,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -8,14 +8,16 @@ import type { Access } from '../../../shared/sessions-file/access.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { readTokenText } from '../../../shared/sign-ins/token-text.ts';
 import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { CLIENT, testAccess, ticketFor } from '../../support/portal/access.ts';
 import { tokenFor } from '../../support/portal/manage.ts';
 import { insertProfile } from '../../support/profiles.ts';
 
-function world() {
+/** A restore needs a database that no other process has open, so its test starts processes. */
+function world(start: typeof runCommand = runCommand) {
   const access = testAccess();
   const variables = { DATABASE_PATH: access.config.databasePath };
-  return { access, run: (...words: string[]) => profilectl(words, { variables }) };
+  return { access, run: (...words: string[]) => start(words, { variables }) };
 }
 
 const TOKEN = /^plp_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
@@ -137,7 +139,7 @@ describe('profilectl tokens', () => {
   });
 
   test('a restore lists the tokens that were removed after the backup, and restores them only with --with-people', async () => {
-    const { access, run } = world();
+    const { access, run } = world(profilectl);
     const [kept, removed] = [
       (await run('tokens', 'add', 'kept', '--right', 'profiles')).stdout.trim(),
       (await run('tokens', 'add', 'removed', '--right', 'sign-ins')).stdout.trim(),

@@ -1,5 +1,5 @@
 import { afterAll } from 'bun:test';
-import { cleanEnvironment, PROJECT, profilectlWords } from '../cli.ts';
+import { commandEnvironment, PROJECT, profilectlWords } from '../cli.ts';
 import { noteOutput } from '../secret-search.ts';
 
 /** `profilectl` in a pseudo-terminal. */
@@ -44,7 +44,7 @@ export function openTerminal(
   let wake = () => {};
   const decoder = new TextDecoder();
   const child = Bun.spawn(command(words), {
-    env: cleanEnvironment({ TERM: 'xterm', ...variables }),
+    env: commandEnvironment({ TERM: 'xterm', ...variables }),
     cwd: PROJECT,
     terminal: {
       cols: columns,

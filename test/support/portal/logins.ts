@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cleanEnvironment, PROJECT, profilectlWords } from '../cli.ts';
+import { commandEnvironment, PROJECT, profilectlWords } from '../cli.ts';
 import { noteOutput, noteSecretsIn, noteToken } from '../secret-search.ts';
 import { tempFolder } from '../world.ts';
 import { hiddenIn } from './admin-pages.ts';
@@ -41,7 +41,7 @@ export type RunningLogin = {
 /** Starts `profilectl login`, and waits until it has printed the URL of the page. */
 export async function startLogin(words: readonly string[], { variables }: Laptop): Promise<RunningLogin> {
   const child = Bun.spawn(profilectlWords(['login', ...words]), {
-    env: cleanEnvironment(variables),
+    env: commandEnvironment(variables),
     cwd: PROJECT,
     stdin: 'ignore',
     stdout: 'pipe',

@@ -1,8 +1,8 @@
 import { expect } from 'bun:test';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
-import { cleanEnvironment, type Finished, PROJECT, profilectlWords } from '../cli.ts';
-import { noteOutput } from '../secret-search.ts';
+import type { Finished } from '../cli.ts';
+import { runCommand } from '../machine/command.ts';
 import { adminWorld, hiddenIn, type SignedInAdmin, signInAdmin, withPasskey } from './admin-pages.ts';
 import { signIn } from './admins.ts';
 import { personTokenFor } from './manage.ts';
@@ -76,24 +76,14 @@ export async function profilectlDeciding(
   words: readonly string[],
   variables: Record<string, string>,
   decide: Decider = async () => {},
+  start: typeof runCommand = runCommand,
 ): Promise<Finished> {
-  const child = Bun.spawn(profilectlWords(words), {
-    env: cleanEnvironment(variables),
-    cwd: PROJECT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stderr = '';
   let decided: Promise<unknown> | null = null;
-  const gather = async () => {
-    const decoder = new TextDecoder();
-    for await (const chunk of child.stderr) {
-      stderr += decoder.decode(chunk, { stream: true });
-      const [, path] = DECISION_PAGE.exec(stderr) ?? [];
-      if (path !== undefined) decided ??= decide(path);
-    }
+  const onError = (stderr: string) => {
+    const [, path] = DECISION_PAGE.exec(stderr) ?? [];
+    if (path !== undefined) decided ??= decide(path);
   };
-  const [stdout, code] = await Promise.all([new Response(child.stdout).text(), child.exited, gather()]);
+  const done = await start(words, { variables, onError });
   await decided;
-  noteOutput(stdout + stderr);
-  return { code, stdout, stderr };
+  return done;
 }

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Deps } from '../../../../shared/deps.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
 import { DECISIONS } from '../../../../shared/operations.ts';
-import { profilectl } from '../../../support/cli.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../../support/identifiers.ts';
 import { importLines } from '../../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
+import { runCommand } from '../../../support/machine/command.ts';
 import { confirming, type Decider, profilectlAt, REASON, remoteWorld } from '../../../support/portal/remote.ts';
 import { drawHalf, seededRandom } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
@@ -25,11 +25,11 @@ async function box() {
   const deps = testDeps();
   await importLines(deps, [ADA]);
   const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
-  return { deps, run: (words: string[]) => profilectl(words, { variables }) };
+  return { deps, run: (words: string[]) => runCommand(words, { variables }) };
 }
 
 /** The output without what may differ: identifiers become numbers; times, ages, actors and column widths are removed. */
-function plain({ code, stdout, stderr }: Awaited<ReturnType<typeof profilectl>>, identifiers: string[]) {
+function plain({ code, stdout, stderr }: Awaited<ReturnType<typeof runCommand>>, identifiers: string[]) {
   const clean = (text: string) =>
     identifiers
       .reduce((all, identifier, at) => all.replaceAll(identifier, `key${at}`), text)

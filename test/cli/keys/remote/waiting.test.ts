@@ -3,8 +3,8 @@ import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
-import { profilectl } from '../../../support/cli.ts';
 import { DESCRIPTION, issue, mailedSecrets, request } from '../../../support/keys.ts';
+import { runCommand } from '../../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../../support/machine/terminal.ts';
 import { type SmtpFailures, startSmtp } from '../../../support/mail/smtp.ts';
 import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../../support/portal/remote.ts';
@@ -155,7 +155,7 @@ test(
       await issue(own.access, { profile: 'ada', name: 'A \u202ebot' }),
     ];
     const candidates = async (words: string[], token = own.adminToken) =>
-      (await profilectl(['completion', '--candidates', '--', ...words], { variables: { PROFILECTL_TOKEN: token } }))
+      (await runCommand(['completion', '--candidates', '--', ...words], { variables: { PROFILECTL_TOKEN: token } }))
         .stdout;
     const host = ['--host', own.server.url];
     expect(await candidates([...host, 'keys', 'approve', ''])).toBe(`${pending}\tpending, ada: Bot\n`);

@@ -7,8 +7,8 @@ import { importToHost, type RemoteImport } from '../../../../cli/remote/import/i
 import type { Deps } from '../../../../shared/deps.ts';
 import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
-import { profilectl } from '../../../support/cli.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
+import { runCommand } from '../../../support/machine/command.ts';
 import { BACKEND_ANSWER } from '../../../support/network/answers.ts';
 import { feedCommandFor, tokenFor } from '../../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
@@ -52,7 +52,7 @@ async function both(text: string, ...flags: string[]) {
   ].map(async ({ deps, words, variables }, at) => {
     const rejects = join(folder, `rejects${at}`);
     const all = ['profiles', 'import', file, '--rejects', rejects, ...words, ...flags];
-    const { stderr, ...done } = await profilectl(all, { variables });
+    const { stderr, ...done } = await runCommand(all, { variables });
     const refused = statSync(rejects, { throwIfNoEntry: false }) ? readFileSync(rejects, 'utf8') : null;
     return { ...done, stderr: stderr.replace(`On ${server.url}:\n`, ''), refused, stored: await exportText(deps) };
   });
@@ -102,7 +102,7 @@ describe('profiles import --host', () => {
   );
 
   const run = (words: string[], stdin = jsonLines(profile(90, 'zoe'))) =>
-    profilectl(['profiles', 'import', '-', '--host', world.server.url, ...words], {
+    runCommand(['profiles', 'import', '-', '--host', world.server.url, ...words], {
       stdin,
       variables: { PROFILECTL_TOKEN: world.host.token },
     });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Signed } from '../../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../../shared/sign-ins/binding.ts';
 import { backupDatabase } from '../../../../shared/upkeep/backup.ts';
-import { profilectl } from '../../../support/cli.ts';
 import { importLines } from '../../../support/import.ts';
+import { runCommand } from '../../../support/machine/command.ts';
 import { startServerProcess } from '../../../support/machine/server-process.ts';
 import { freePort } from '../../../support/network/proxy.ts';
 import { testAccess } from '../../../support/portal/access.ts';
@@ -28,12 +28,12 @@ const CEM = { id: 9, username: 'cem', email: 'cem@example.org' };
 /** Someone who is signed in with a browser and with a stored login, and what that person then sees. */
 async function signedIn(url: string, { signed, cookie, token }: { signed: Signed; cookie: string; token: string }) {
   const { variables } = newLaptop();
-  const logIn = await profilectl(['login', url, '--with-token'], { variables, stdin: token });
+  const logIn = await runCommand(['login', url, '--with-token'], { variables, stdin: token });
   expect(logIn).toMatchObject({ code: 0 });
   const page = hasChromium ? (await openPage(`${url}/healthz`, { width: 1280, colorScheme: 'light' })).page : null;
   const [name = '', value = ''] = cookie.split('=');
   await page?.context().addCookies([{ name, value, url }]);
-  const list = () => profilectl(['keys', 'list'], { variables });
+  const list = () => runCommand(['keys', 'list'], { variables });
   const isOwner = signed.kind === 'owner';
   const expectHeading = async (heading: string) => {
     await page?.goto(`${url}/developers/${isOwner ? 'keys' : 'admin'}`);
@@ -83,7 +83,7 @@ async function world() {
   const backup = join(folder, 'backup.db');
   for (const copy of [variables.DATABASE_PATH, backup]) backupDatabase(access.db, copy);
   const server = { running: await startServerProcess(variables) };
-  const box = (...words: string[]) => profilectl([...words, '--yes'], { variables });
+  const box = (...words: string[]) => runCommand([...words, '--yes'], { variables });
   const restore = async () => {
     expect(await server.running.end()).toBe(0);
     expect(await box('db', 'restore', backup)).toMatchObject({ code: 0 });

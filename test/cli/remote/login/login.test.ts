@@ -7,6 +7,7 @@ import type { Signed } from '../../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../../shared/sign-ins/binding.ts';
 import { listSignIns } from '../../../../shared/sign-ins/sign-ins.ts';
 import { profilectl } from '../../../support/cli.ts';
+import { runCommand } from '../../../support/machine/command.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../../support/machine/small-disk.ts';
 import { KEY, openTerminal } from '../../../support/machine/terminal.ts';
 import { freePort } from '../../../support/network/proxy.ts';
@@ -33,7 +34,7 @@ const url = `http://localhost:${port}`;
 const world = await ownerWorld({ PUBLIC_URL: url });
 await serverOfPages(world, { port });
 
-const run = (laptop: Laptop, ...words: string[]) => profilectl(words, { variables: laptop.variables });
+const run = (laptop: Laptop, ...words: string[]) => runCommand(words, { variables: laptop.variables });
 const storedIn = ({ file }: Laptop): Record<string, { token: string; endsAt: string | null }> =>
   JSON.parse(readFileSync(file, 'utf8')).hosts;
 const inDays = (days: number) => new Date(world.clock.nowMs() + days * DAY_MS).toISOString();
@@ -159,7 +160,7 @@ test('no command line of any process has a token, a code or the PKCE verifier, w
   })();
   await fetch(goOn as string);
   expect((await login.finished).code).toBe(0);
-  expect((await run(desktop, 'whoami')).code).toBe(0);
+  expect((await profilectl(['whoami'], desktop)).code).toBe(0);
   watching.abort();
   await watch;
   const { token } = storedIn(desktop)[url] as { token: string };
@@ -277,7 +278,7 @@ describe('without a browser', () => {
 
 describe('login --with-token', () => {
   const read = (laptop: Laptop, stdin: string, ...words: string[]) =>
-    profilectl(['login', url, '--with-token', ...words], { variables: laptop.variables, stdin });
+    runCommand(['login', url, '--with-token', ...words], { variables: laptop.variables, stdin });
 
   test('stores a token of a person or a backend; a new login revokes the previous one, but logout does not revoke a backend’s', async () => {
     const laptop = newLaptop();
