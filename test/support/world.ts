@@ -63,7 +63,7 @@ const createDatabase = copying(() => {
 
 /**
  * Real dependencies, on a new database in its own folder or at the DATABASE_PATH of `variables`; mail is written to
- * `<folder>/mail`. `changes` override some of them.
+ * `<folder>/mail`. `changes` override some of them. Commits do not wait for the disk, which only a power cut would show.
  */
 export function testDeps(
   changes: Partial<Deps> & { variables?: Record<string, string> } = {},
@@ -74,6 +74,7 @@ export function testDeps(
   const config = testConfig({ DATABASE_PATH: databasePath, MAIL_URL: `file:${join(folder, 'mail')}`, ...variables });
   createDatabase(databasePath);
   const db = withTables(openDatabase(databasePath, 'serve'));
+  db.$client.run('PRAGMA synchronous = OFF');
   afterAll(() => db.$client.close());
   return { ...createDeps(db, config), random: notedRandom, ...replaced, folder };
 }

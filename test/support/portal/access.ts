@@ -46,6 +46,7 @@ export function testAccess(
   const deps = testDeps(changes);
   createSessionsFile(sessionsPath(deps.config.databasePath));
   const sessions = openSessionsFile(deps.config.databasePath);
+  sessions.db.$client.run('PRAGMA synchronous = OFF');
   afterAll(() => closeSessionsFile(sessions));
   return { ...deps, sessions };
 }

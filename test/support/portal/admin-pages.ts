@@ -1,4 +1,4 @@
-import { importLines } from '../import.ts';
+import { insertProfile } from '../profiles.ts';
 import { enrol, signIn } from './admins.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { PageAnswer } from './pages.ts';
@@ -10,7 +10,7 @@ export type SignedInAdmin = { cookie: string; authenticator: Authenticator };
 /** Pages at a base URL where passkeys work, with a profile `ada`. */
 export async function adminWorld(variables: Record<string, string> = {}): Promise<PageWorld> {
   const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000', ...variables });
-  await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  insertProfile(world.access.db, { id: 7, username: 'ada', email: 'ada@example.org' });
   return world;
 }
 

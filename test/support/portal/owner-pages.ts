@@ -1,7 +1,7 @@
 import { createPortalServices } from '../../../server/portal/services.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
-import { importLines } from '../import.ts';
+import { insertProfile } from '../profiles.ts';
 import { testClock } from '../world.ts';
 import { countingCodes, testAccess } from './access.ts';
 import { type PageWorld, signInOwner } from './pages.ts';
@@ -18,7 +18,7 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
   const clock = testClock();
   const codes = countingCodes();
   const access = testAccess({ clock, random: codes.random, variables });
-  await importLines(access, [ADA, BEA]);
+  for (const owner of [ADA, BEA]) insertProfile(access.db, owner);
   const events: PageWorld['events'] = [];
   const services = createPortalServices(access, (level, message) => void events.push([level, message]));
   return { access, clock, services, events, cookie: signInOwner(access, ADA.id), lastCode: codes.lastCode };

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createPortalApp } from '../../../server/portal/app.ts';
 import { createPortalServices, stopPortalServices } from '../../../server/portal/services.ts';
 import type { PortalHandle } from '../../../server/process/portal-handle.ts';
@@ -134,13 +135,21 @@ export async function serverOfPages(world: PageWorld, options: ServerOptions = {
 
 /** Answers a request for a {@link PageWorld} as the portal's thread does. */
 export async function answerIn({ services }: Pick<PageWorld, 'services'>, request: Request): Promise<Response> {
-  const { access, report } = services;
-  const app = APPS.get(services) ?? createPortalApp({ config: access.config, open: () => services, report });
-  APPS.set(services, app);
-  return app.fetch(request);
+  const { config } = services.access;
+  // Of the configuration, the application itself reads only what pages look like.
+  const settings = JSON.stringify({ ...config, databasePath: null, mail: config.mail?.kind });
+  const app = APPS.get(settings) ?? createPortalApp({ config, open: servicesNow, report: reportNow });
+  APPS.set(settings, app);
+  return ANSWERING.run(services, () => app.fetch(request));
 }
 
-const APPS = new WeakMap<PortalServices, ReturnType<typeof createPortalApp>>();
+/** Elysia takes as long to compile an application as to answer ten requests, so worlds with the same settings share one. */
+const APPS = new Map<string, ReturnType<typeof createPortalApp>>();
+
+/** The services of the world whose request is being answered. */
+const ANSWERING = new AsyncLocalStorage<PortalServices>();
+const servicesNow = () => ANSWERING.getStore() as PortalServices;
+const reportNow: PortalServices['report'] = (...event) => servicesNow().report(...event);
 
 /** Answers a server's pages from a {@link PageWorld}. If `answer` rejects, the portal's thread seems to have died. */
 export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): PortalHandle {
