@@ -21,6 +21,7 @@ import {
   withPasskey,
 } from '../../../support/portal/admin-pages.ts';
 import { ask, type PageAnswer, type PageWorld, valuesOf, visit } from '../../../support/portal/pages.ts';
+import { insertProfile } from '../../../support/profiles.ts';
 
 // Several requests decided by one assertion, which covers exactly what the page showed of each. Each decision is carried out
 // separately.
@@ -34,7 +35,7 @@ async function queueOf(count: number, variables: Record<string, string> = {}) {
   const keys: string[] = [];
   for (let n = 0; n < count; n++) {
     const id = 100 + n;
-    await importLines(world.access, [{ id, username: `user${id}`, email: `user${id}@example.org` }]);
+    insertProfile(world.access.db, { id, email: `user${id}@example.org` });
     keys.push(await request(world.access, { profile: `user${id}`, name: `Bot ${n}` }));
     world.clock.advance(1);
   }

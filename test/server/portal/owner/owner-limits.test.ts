@@ -32,7 +32,7 @@ async function world(workers: string) {
     (await fetchPage(server, `/developers/keys${path}`, { headers: { cookie } })).text();
   /** Reads a page after a pause, so that polling takes no processor time from the server. */
   const readLater = async (path: string) => {
-    await Bun.sleep(20);
+    await Bun.sleep(100);
     return readPage(path);
   };
   return { server, identifier, secret, readPage, readLater };
