@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';
-import { BINARY as BUILT, BUILT_COMMIT, type Finished, PROJECT } from './support/cli.ts';
+import { BINARY as BUILT, BUILT_COMMIT, type Finished, NO_JIT, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { importLines } from './support/import.ts';
 import { DESCRIPTION, issue } from './support/keys.ts';
@@ -30,7 +30,7 @@ if (BUILT === undefined) {
 
 /** Runs the binary to its end in a folder, with only these variables. */
 async function run(folder: string, words: string[], variables: Record<string, string> = {}): Promise<Finished> {
-  const environment = { PATH: '', ...variables };
+  const environment = { PATH: '', ...NO_JIT, ...variables };
   const child = Bun.spawn([BINARY, ...words], { cwd: folder, env: environment, stdout: 'pipe', stderr: 'pipe' });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { code: await child.exited, stdout, stderr };

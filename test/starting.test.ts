@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../shared/db-files/open.ts';
-import { cleanEnvironment, fromSource, PROJECT } from './support/cli.ts';
+import { cleanEnvironment, commandEnvironment, fromSource, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { startServerProcess } from './support/machine/server-process.ts';
 import { tempFolder } from './support/world.ts';
@@ -55,7 +55,7 @@ function hasWholeZod(): boolean {
 
 function run(...words: string[]): void {
   const { exitCode, stderr } = Bun.spawnSync(listing(words), {
-    env: cleanEnvironment({ DATABASE_PATH }),
+    env: commandEnvironment({ DATABASE_PATH }),
     cwd: PROJECT,
   });
   expect([exitCode, stderr.toString()]).toEqual([0, '']);
@@ -127,10 +127,9 @@ test('the server starts and answers without schemas of bodies, prompts, mail or 
   // node:worker_threads takes 1.5 ms. Warnings on certificates need node:crypto; Commander loads the rest but node:net.
   const builtins = ['buffer', 'child_process', 'crypto', 'fs', 'net', 'path', 'util'];
   expect(builtinsOfLoaded()).toEqual(builtins.map((name) => `node:${name}`));
+  const asked = await serve('/developers', '/developers/admin/sign-in', '/openapi.json', '/docs');
   // The pages' own thread loads it.
-  await serve('/developers', '/developers/admin/sign-in');
   expect(loaded()).not.toContain('@simplewebauthn/server');
-  const asked = await serve('/openapi.json', '/docs');
   for (const part of ['server/docs/served.ts', 'server/docs/page/page.ts']) expect(asked).toContain(part);
   // The document was made at build time: the code that makes it is not loaded.
   expect(asked).not.toContain('server/docs/openapi/document.ts');

@@ -21,7 +21,7 @@ export function cleanEnvironment(variables: Record<string, string> = {}): Record
 }
 
 /** Most commands end before it pays to compile their JavaScript: without that, they take a third less processor time. */
-const NO_JIT = { BUN_JSC_useJIT: '0' };
+export const NO_JIT = { BUN_JSC_useJIT: '0' };
 
 /** The environment of a `profilectl` that is no server: {@link cleanEnvironment}, without compiling. */
 export function commandEnvironment(variables: Record<string, string> = {}): Record<string, string> {

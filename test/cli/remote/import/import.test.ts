@@ -13,7 +13,7 @@ import { BACKEND_ANSWER } from '../../../support/network/answers.ts';
 import { feedCommandFor, tokenFor } from '../../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 import { refusal } from '../../../support/refusal.ts';
-import { drawHalf, rounds, seededRandom } from '../../../support/rounds.ts';
+import { drawQuarter, rounds, seededRandom } from '../../../support/rounds.ts';
 import { byId, linesOf, modelOf, storedProfiles } from '../../../support/storage/import-model.ts';
 import { tempFolder, testClock, testDeps } from '../../../support/world.ts';
 
@@ -73,7 +73,7 @@ describe('profiles import --host', () => {
     '[1]',
   );
 
-  for (const flags of drawHalf([[], ['--json'], ['--merge', '--json']], chance)) {
+  for (const flags of drawQuarter([[], ['--json'], ['--merge', '--json']], chance)) {
     test(
       `with ${flags.join(' ') || 'no flags'} prints, refuses and stores the same as a local import`,
       async () => {
@@ -89,7 +89,7 @@ describe('profiles import --host', () => {
     'with --strict imports all or nothing',
     async () => {
       const clashing = jsonLines(profile(1, 'ada'), profile(2, 'Ada'));
-      for (const [text, ...flags] of drawHalf([[lines], [clashing, '--json']] as const, chance)) {
+      for (const [text, ...flags] of drawQuarter([[lines], [clashing, '--json']] as const, chance)) {
         const bad = await both(text, '--strict', ...flags);
         expect(bad.there).toEqual(bad.here as NonNullable<typeof bad.here>);
         expect(bad.there).toMatchObject({ code: 1, stored: '' });
@@ -272,7 +272,7 @@ test('every request has the time of --as-of, and skipped lines are counted over 
   expect((await namesById(deps))[7]).toEqual(['seven']);
 });
 
-for (const merge of drawHalf([true, false], chance)) {
+for (const merge of drawQuarter([true, false], chance)) {
   test(`the result does not depend on how lines are divided into requests (merge: ${merge})`, async () => {
     await fc.assert(
       fc.asyncProperty(linesOf(merge), fc.integer({ min: 1, max: 6 }), async (given, max) => {
