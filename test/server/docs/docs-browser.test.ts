@@ -6,6 +6,7 @@ import { get, startTestServer } from '../../support/http.ts';
 import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable } from '../../support/portal/looking.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 
 const server = await startTestServer();
 const document = servedDocument(server.deps.config);
@@ -97,6 +98,20 @@ describe('the page as it is sent', () => {
 
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
+let wide: ReturnType<OpenPage> | undefined;
+
+/** A wide window that tests share, on a path of the server. */
+async function inWideWindow(path: string) {
+  wide ??= openPage('about:blank', { width: 1280, colorScheme: 'light' });
+  const { page, troubles } = await wide;
+  troubles.length = 0;
+  await page.setViewportSize({ width: 1280, height: 844 });
+  // Otherwise only the hash might change.
+  await page.goto('about:blank');
+  await page.goto(server.url + path);
+  return { page, troubles };
+}
+
 describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'asks for nothing else, has no fault and fits, wide and narrow, light and dark',
@@ -121,11 +136,9 @@ describe('the page in a browser', () => {
   );
 
   test.skipIf(!hasChromium)('works with a malformed or unknown hash', async () => {
-    const { page, troubles } = await openPage('about:blank', { width: 1280, colorScheme: 'light' });
-    for (const hash of ['#%', '#%E0%A4', '#nothing']) {
-      // Otherwise only the hash would change.
-      await page.goto('about:blank');
-      await page.goto(`${server.url}/docs${hash}`);
+    const malformed = drawHalf(['#%', '#%E0%A4'], seededRandom('malformed hashes'));
+    for (const hash of [...malformed, '#nothing']) {
+      const { page, troubles } = await inWideWindow(`/docs${hash}`);
       await page.locator('nav.contents').getByRole('link', { name: 'Errors' }).click();
       await page.locator('nav.contents a[aria-current]', { hasText: 'Errors' }).waitFor();
       expect([new URL(page.url()).hash, troubles]).toEqual(['#errors', []]);
@@ -135,7 +148,7 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'is accessible, whatever is unfolded',
     async () => {
-      const { page } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
+      const { page } = await inWideWindow('/docs');
       await expectUsable(page);
     },
     60_000,
@@ -172,7 +185,7 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'shows the target of a URL below the sticky bar',
     async () => {
-      const { page } = await openPage('about:blank', { width: 1280, colorScheme: 'light' });
+      const { page } = await inWideWindow('/docs');
       for (const width of [1280, 700]) {
         await page.setViewportSize({ width, height: 844 });
         for (const id of ['permissions', 'errors', 'headers']) {
@@ -217,7 +230,7 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'has a link, visible once focused, with which keyboard users skip the contents',
     async () => {
-      const { page, troubles } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
+      const { page, troubles } = await inWideWindow('/docs');
       const clip = () => page.evaluate<string>('getComputedStyle(document.querySelector(".skip")).clipPath');
       expect(await clip()).not.toBe('none');
       await page.keyboard.press('Tab');
