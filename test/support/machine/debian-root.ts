@@ -1,6 +1,6 @@
 import { chmodSync, cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Finished } from '../cli.ts';
+import { type Finished, NO_JIT } from '../cli.ts';
 import { NO_MOUNT } from './small-disk.ts';
 
 // A minimal Debian in a folder: the packages that every Debian has, with their files and dpkg entries, copied from
@@ -53,7 +53,8 @@ export function createDebianRoot(folder: string): DebianRoot {
 
   const words = (...more: string[]) => {
     const inside = 'mount -t proc proc "$1/proc" && folder=$1 && shift && exec chroot "$folder" "$@"';
-    const environment = ['env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'DEBIAN_FRONTEND=noninteractive'];
+    const variables = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', ...NO_JIT };
+    const environment = ['env', '-i', ...Object.entries(variables).map((each) => each.join('='))];
     return ['unshare', '--mount', 'sh', '-c', inside, 'sh', folder, ...environment, ...more];
   };
   const run = async (...more: string[]) => {
