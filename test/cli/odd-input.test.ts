@@ -6,7 +6,7 @@ import { createProgram } from '../../cli/program.ts';
 import { commandEnvironment, type Finished, profilectl, profilectlWords } from '../support/cli.ts';
 import { importLines } from '../support/import.ts';
 import { runCommand } from '../support/machine/command.ts';
-import { drawHalf, seededRandom } from '../support/rounds.ts';
+import { drawHalf, drawQuarter, seededRandom } from '../support/rounds.ts';
 import { noteOutput } from '../support/secret-search.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
@@ -54,7 +54,7 @@ describe('arguments that are not UTF-8', () => {
     const commands = leaves(await createProgram());
     expect(commands.length).toBeGreaterThan(40);
     // One place refuses them before the command is read.
-    for (const words of drawHalf(drawHalf(commands, chance), chance)) {
+    for (const words of drawQuarter(drawQuarter(commands, chance), chance)) {
       const done = await shell(`exec "$@" "$(printf 'a\\377')"`, words, folder);
       const stderr = `Argument ${words.length + 1} is not UTF-8; nothing was done.\n`;
       expect({ words, ...done }).toEqual({ words, code: 2, stdout: '', stderr });
