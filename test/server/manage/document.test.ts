@@ -15,6 +15,7 @@ import { PROJECT } from '../../support/cli.ts';
 import { startTestServer } from '../../support/http.ts';
 import { call, expectRefused, personTokenFor, sendLines, tokenFor } from '../../support/portal/manage.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 
 // The helpers of the other tests of this folder check that each response matches the document.
 
@@ -90,7 +91,7 @@ test('examples of refusals have the sentences of real ones, without the advice f
   const [keys, key] = ['/manage/v1/keys', '/manage/v1/keys/{identifier}'];
   type Asked = readonly [method: string, path: string, token: string | null, code: string, body?: object];
   const asked: Asked[] = [
-    ...MANAGE_ROUTES.flatMap(({ method, path, who }): Asked[] => {
+    ...drawHalf(MANAGE_ROUTES, seededRandom('refusals under /manage')).flatMap(({ method, path, who }): Asked[] => {
       const at = toTemplate(path);
       const other = who === 'person' ? backend : owner;
       return [
