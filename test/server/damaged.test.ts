@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { get, startTestServer, type TestServer } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { expectRefusal, giveKeysTo, keyFor } from '../support/requests.ts';
+import { drawHalf, seededRandom } from '../support/rounds.ts';
 
 // Stored values that no command writes: written by hand, past the checks, or by a damaged file.
 
@@ -50,32 +51,40 @@ async function world() {
 const loggedBy = ({ log }: TestServer, message: string) =>
   log.filter((line) => line.message === message && /profile 7 is damaged/.test(String(line.cause))).length;
 
-test.each(DAMAGED)('a profile with %s %p is a 500, and all others are still served', async (column, value) => {
-  const { server, put, lookUp } = await world();
-  put(7, column, value);
-  for (const path of ['/uid/7', '/username/user7', '?uid=6&uid=7']) {
-    const sentence = await expectRefusal(await lookUp(path), 500);
-    expect(sentence).toBe('The server failed to answer this request.');
-  }
-  expect(loggedBy(server, 'A request failed.')).toBe(3);
-  for (const path of ['/uid/6', '/uid/7/links', '?uid=6&uid=8']) expect((await lookUp(path)).status).toBe(200);
-});
+const chance = seededRandom('damaged values');
 
-test.each(DAMAGED)('a profile with %s %p is omitted from its page, and logged', async (column, value) => {
-  const { server, put, entries } = await world();
-  const before = await entries(100, 0);
-  expect(before.map(([id]) => id)).toEqual(BOARD);
-  put(7, column, value);
-  const expected = before.filter(([id]) => id !== 7);
-  expect(await entries(100, 0)).toEqual(expected);
-  expect(loggedBy(server, 'A profile is left out of the leaderboard.')).toBe(1);
-  for (let limit = 1; limit <= BOARD.length; limit++) {
-    for (let offset = 0; offset <= BOARD.length; offset++) {
-      const page = before.slice(offset, offset + limit).filter(([id]) => id !== 7);
-      expect(await entries(limit, offset)).toEqual(page);
+test.each(drawHalf(DAMAGED, chance))(
+  'a profile with %s %p is a 500, and all others are still served',
+  async (column, value) => {
+    const { server, put, lookUp } = await world();
+    put(7, column, value);
+    for (const path of ['/uid/7', '/username/user7', '?uid=6&uid=7']) {
+      const sentence = await expectRefusal(await lookUp(path), 500);
+      expect(sentence).toBe('The server failed to answer this request.');
     }
-  }
-});
+    expect(loggedBy(server, 'A request failed.')).toBe(3);
+    for (const path of ['/uid/6', '/uid/7/links', '?uid=6&uid=8']) expect((await lookUp(path)).status).toBe(200);
+  },
+);
+
+test.each(drawHalf(DAMAGED, chance))(
+  'a profile with %s %p is omitted from its page, and logged',
+  async (column, value) => {
+    const { server, put, entries } = await world();
+    const before = await entries(100, 0);
+    expect(before.map(([id]) => id)).toEqual(BOARD);
+    put(7, column, value);
+    const expected = before.filter(([id]) => id !== 7);
+    expect(await entries(100, 0)).toEqual(expected);
+    expect(loggedBy(server, 'A profile is left out of the leaderboard.')).toBe(1);
+    for (let limit = 1; limit <= BOARD.length; limit++) {
+      for (let offset = 0; offset <= BOARD.length; offset++) {
+        const page = before.slice(offset, offset + limit).filter(([id]) => id !== 7);
+        expect(await entries(limit, offset)).toEqual(page);
+      }
+    }
+  },
+);
 
 test('a repaired profile is listed again, and a board of only damaged profiles is empty', async () => {
   const { put, lookUp, entries } = await world();

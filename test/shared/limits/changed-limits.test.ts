@@ -5,7 +5,7 @@ import { openLimits } from '../../../shared/limits/one-thread.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
-import { rounds } from '../../support/rounds.ts';
+import { fewRounds } from '../../support/rounds.ts';
 import { use } from '../../support/storage/limits.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
@@ -150,7 +150,7 @@ for (const [where, run] of [
         fc.asyncProperty(exact, async ([first, steps]) => {
           await run(first, steps, ({ admitted, room, count }) => expect(admitted).toBe(count <= room));
         }),
-        { numRuns: rounds(80) },
+        { numRuns: fewRounds(80) },
       );
     }, 60_000);
 
@@ -162,7 +162,7 @@ for (const [where, run] of [
             else if (!admitted) expect(room - count).toBeLessThan(2 * Math.ceil(9_000 / 1_024));
           });
         }),
-        { numRuns: rounds(40) },
+        { numRuns: fewRounds(40) },
       );
     }, 60_000);
   });

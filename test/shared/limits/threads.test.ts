@@ -23,7 +23,7 @@ import { emptySlot, identifierOfWords, slotOf, wordsOfIdentifier } from '../../.
 import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { limitsTime } from '../../../shared/limits/time.ts';
 import { systemRandom } from '../../../shared/random.ts';
-import { rounds } from '../../support/rounds.ts';
+import { fewRounds, rounds } from '../../support/rounds.ts';
 import { left, use } from '../../support/storage/limits.ts';
 import type { Task } from '../../support/storage/limits-worker.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
@@ -126,7 +126,7 @@ describe('one thread', () => {
         plain.close();
         keeper.close();
       }),
-      { numRuns: rounds(60) },
+      { numRuns: fewRounds(60) },
     );
   });
 });

@@ -18,7 +18,7 @@ import { CLIENT, testAccess } from '../../support/portal/access.ts';
 import { enrol, signIn } from '../../support/portal/admins.ts';
 import { countLogins, forgetLogins } from '../../support/portal/sessions-rows.ts';
 import { refusal } from '../../support/refusal.ts';
-import { rounds } from '../../support/rounds.ts';
+import { fewRounds } from '../../support/rounds.ts';
 import { noteSecretsIn } from '../../support/secret-search.ts';
 import { testClock } from '../../support/world.ts';
 
@@ -191,13 +191,13 @@ test('a code can be exchanged once, with its login’s secret and redirect URL, 
     }
   };
   await fc.assert(fc.asyncProperty(fc.array(STEP, { minLength: 20, maxLength: 40, size: 'max' }), run), {
-    numRuns: rounds(120),
+    numRuns: fewRounds(120),
     interruptAfterTimeLimit: 40_000,
   });
   // Otherwise the steps would not test these cases.
-  expect(tokens).toBeGreaterThan(rounds(20));
-  expect(reuses).toBeGreaterThan(rounds(5));
-  expect(spent).toBeGreaterThan(rounds(5));
+  expect(tokens).toBeGreaterThan(fewRounds(20));
+  expect(reuses).toBeGreaterThan(fewRounds(5));
+  expect(spent).toBeGreaterThan(fewRounds(5));
 }, 60_000);
 
 test('a code works for 5 minutes, or 10 if it is typed, but not if the clock was set back', async () => {
@@ -266,9 +266,15 @@ test('each person has at most 5 open codes, of which a new one replaces the olde
     return make(access, ada);
   });
   expect(codes.map((code) => exchange(access, code) !== null)).toEqual([false, ...Array(5).fill(true)]);
-  for (let count = 0; count < MAX_LOGINS.all - 1; count++) {
-    make(access, { kind: 'admin', name: `admin${count}`, generation: 1 });
-  }
+  // The codes of other people are copies of this one.
+  make(access, { kind: 'admin', name: 'admin', generation: 1 });
+  const { sqlite } = access.sessions;
+  const { id: _, ...row } = sqlite.query("SELECT * FROM tickets WHERE admin = 'admin'").get() as { id: number };
+  const names = Object.keys(row);
+  const insert = sqlite.query(`INSERT INTO tickets (${names}) VALUES (${names.map((name) => `$${name}`)})`);
+  sqlite.transaction(() => {
+    for (let count = 1; count < MAX_LOGINS.all - 1; count++) insert.run({ ...row, admin: `admin${count}` });
+  })();
   make(access, bob);
   expect(await refusal(() => make(access, ada))).toMatchObject({ code: 'too_many_pages' });
   clock.advance(PURPOSES['sign-in code'].lifetimeMs);

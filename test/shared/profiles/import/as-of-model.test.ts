@@ -5,7 +5,7 @@ import { eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
 import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { onBox } from '../../../support/actors.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
-import { rounds } from '../../../support/rounds.ts';
+import { fewRounds } from '../../../support/rounds.ts';
 import { storedProfiles } from '../../../support/storage/import-model.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
@@ -138,6 +138,6 @@ test('a file with --as-of changes exactly the profiles that were not written or 
       expect(stored as unknown[]).toEqual(wanted.sort(([a], [b]) => Number(a) - Number(b)));
       deps.db.$client.close();
     }),
-    { numRuns: rounds(160) },
+    { numRuns: fewRounds(160) },
   );
 }, 120_000);

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Deps } from '../../../../shared/deps.ts';
 import { importLines } from '../../../support/import.ts';
-import { drawHalf, rounds, seededRandom } from '../../../support/rounds.ts';
+import { drawHalf, fewRounds, seededRandom } from '../../../support/rounds.ts';
 import { byId, IDS, type Line, linesOf, modelOf, storedProfiles } from '../../../support/storage/import-model.ts';
 import { testDeps } from '../../../support/world.ts';
 
@@ -55,7 +55,7 @@ for (const merge of drawHalf([true, false], seededRandom('merging in batches')))
         expect(imported).toBe(rest.filter((one) => one.deleted === undefined).length);
         expect(deleted).toBe(rest.length - imported);
       }),
-      { numRuns: rounds(200) },
+      { numRuns: fewRounds(200) },
     );
   }, 120_000);
 }
