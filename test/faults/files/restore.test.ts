@@ -5,15 +5,15 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
-import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { enrol } from '../../support/portal/admins.ts';
-import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
+import { drawQuarter, rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
 // A disk that fails once, at the system calls that `db restore` makes for the old database or the backup: at each in
-// `test:long`, by default at a random quarter of half of the kinds. Skipped, and listed as such, if strace is missing or not
+// `test:long`, by default at a random quarter of a quarter of the kinds. Skipped, and listed as such, if strace is missing or not
 // permitted to trace.
 
 /** The calls that fail. Locking and looking for files happens before and after reading and writing them. */
@@ -82,7 +82,7 @@ async function restoreIn(made: string, instruction: string, of: 'database' | 'ba
   const child = Bun.spawn(
     ['strace', '-f', '--seccomp-bpf', '-qq', '-o', trace, '-e', instruction, ...paths, ...restore],
     {
-      env: cleanEnvironment(),
+      env: commandEnvironment(),
       stdio: ['ignore', 'ignore', 'pipe'],
     },
   );
@@ -115,7 +115,7 @@ test.skipIf(!HAS_STRACE)(
     expect(calls.reduce((sum, [, times]) => sum + times, 0)).toBeGreaterThan(30);
     const random = seededRandom('failures of the database');
     const kinds = calls.filter(([, times]) => times > 0);
-    const failures = drawHalf(kinds, random).flatMap(([call, times]) =>
+    const failures = drawQuarter(kinds, random).flatMap(([call, times]) =>
       failing(times, random).map((when) => `inject=${call}:error=EIO:when=${when}`),
     );
     const wrong = [];

@@ -8,7 +8,7 @@ import { type SmtpFault, type SmtpSetup, type SmtpStage, startBrokenSmtp, startS
 import { TEST_CA_FILE } from '../../support/network/certificates.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
-import { drawHalf, seededRandom } from '../../support/rounds.ts';
+import { drawQuarter, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Everything that can go wrong with a mail server, seen by an admin who runs `profilectl keys approve`: the exit
@@ -174,7 +174,7 @@ async function expectApprovable(identifier: string, content: string): Promise<vo
 }
 
 describe('the error says what to do, and the key is still pending', () => {
-  for (const { name, server, url, code, result, sentence } of drawHalf(CASES, seededRandom('faulty mail servers'))) {
+  for (const { name, server, url, code, result, sentence } of drawQuarter(CASES, seededRandom('faulty mail servers'))) {
     test(`${name}: ${code}, ${result}`, async () => {
       const identifier = await newKey();
       const { port, content } = await server();

@@ -6,7 +6,7 @@ import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import type { AppError } from '../../../shared/errors.ts';
 import { showKey } from '../../../shared/keys/view.ts';
-import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
@@ -44,7 +44,7 @@ test('whenever a reject command is killed, the owner is mailed exactly what it h
     insertProfile(deps.db, { id });
     identifiers.push(await request(deps, { profile: `user${id}` }));
   }
-  const env = cleanEnvironment(variablesOf(deps.config.databasePath, smtp.url));
+  const env = commandEnvironment(variablesOf(deps.config.databasePath, smtp.url));
   const startedAtMs = performance.now();
   let lifetimeMs = 1_000;
   const runOne = async (identifier: string, at: number) => {

@@ -7,13 +7,13 @@ import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../../../shared/limits/rate-limit.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { onBox } from '../../support/actors.ts';
-import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { issue, request } from '../../support/keys.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
-import { drawHalf, fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
+import { drawHalf, fewRounds, seededRandom } from '../../support/rounds.ts';
 import { remainingInFile } from '../../support/storage/quota-file.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -39,7 +39,7 @@ describe('changes that are killed, or made at the same time', () => {
     const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${deps.folder}/mail` };
     const children = commands.map((words) =>
       Bun.spawn(profilectlWords(words), {
-        env: cleanEnvironment(variables),
+        env: commandEnvironment(variables),
         cwd: PROJECT,
         stdio: ['ignore', 'ignore', 'ignore'],
       }),
@@ -102,7 +102,7 @@ describe('changes that are killed, or made at the same time', () => {
 
   test('simultaneous changes build on each other, or are refused because they were confirmed for an older version of the key', async () => {
     const wholeMs = await changeMs();
-    const kills = fc.sample(fc.integer({ min: 30, max: 200 }), rounds(4)).map((part) => (wholeMs * part) / 100);
+    const kills = fc.sample(fc.integer({ min: 30, max: 200 }), fewRounds(4)).map((part) => (wholeMs * part) / 100);
     for (const killAfterMs of [null, ...kills]) {
       const { identifier } = await newKey();
       const limits = ['7/1h', '8/1h', '9/1h'];
@@ -119,7 +119,7 @@ describe('changes that are killed, or made at the same time', () => {
   }, 120_000);
 
   test('a simultaneous change and revocation both succeed, the revocation last, or one is refused', async () => {
-    for (let turn = 0; turn < rounds(5); turn++) {
+    for (let turn = 0; turn < fewRounds(5); turn++) {
       const { identifier } = await newKey();
       const [changed, revoked] = await runAtOnce(
         [

@@ -6,7 +6,7 @@ import { startServer } from '../../../server/main.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { listKeys, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
-import { cleanEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { approveKey, DESCRIPTION, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { isOpenIn } from '../../support/machine/open-files.ts';
@@ -124,7 +124,7 @@ async function approveAndKill(world: World, identifier: string, kill: Kill): Pro
       });
   if (kill === 'before it begins') lock.$client.run('BEGIN IMMEDIATE');
   const child = Bun.spawn(profilectlWords(['keys', 'approve', identifier]), {
-    env: cleanEnvironment(mailVariables(world, smtp.port)),
+    env: commandEnvironment(mailVariables(world, smtp.port)),
     cwd: PROJECT,
     stdio: ['ignore', 'ignore', 'ignore'],
   });
