@@ -13,7 +13,7 @@ import { startServerProcess } from '../../support/machine/server-process.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { parseItems } from '../../support/network/structured-fields.ts';
 import { keyFor } from '../../support/requests.ts';
-import { drawHalf, fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
+import { drawQuarter, fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
 import { remainingInFile } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
@@ -51,7 +51,7 @@ describe('when a server process ends', () => {
       const first = await startServerProcess(variables);
       await get(first, '/api/lookup/uid/1', secret);
       expect(await first.end()).toBe(0);
-      for (const when of drawHalf([1, 2, 3, 4], seededRandom('failed reads of the quota file'))) {
+      for (const when of drawQuarter([1, 2, 3, 4], seededRandom('failed reads of the quota file'))) {
         const trace = join(tempFolder(), 'trace');
         const fault = `inject=pread64:error=EIO:when=${when}`;
         const strace = ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-o', trace, '-e', fault, '-P', path];
@@ -71,7 +71,7 @@ describe('when a server process ends', () => {
     const losses: number[] = [];
     // Some pairs after long enough that the first requests must have been saved, and others at any moment.
     const counts = fc.constantFrom(...WORKER_COUNTS);
-    const late = drawHalf(WORKER_COUNTS, random).map((one) => [one, 1_200 + random() * 800] as const);
+    const late = drawQuarter(WORKER_COUNTS, random).map((one) => [one, 1_200 + random() * 800] as const);
     const waiting = [...late, ...fc.sample(fc.tuple(counts, fc.integer({ min: 50, max: 1_800 })), fewRounds(12))];
     const runs = waiting.length;
     const kill = async ([before, after]: (typeof WORKER_COUNTS)[number], afterMs: number): Promise<void> => {
@@ -150,7 +150,7 @@ test('failed authentications never use a key’s quota, even if they name the ke
     secret.toLowerCase(),
     identifier,
   ];
-  for (let turn = 0; turn < 40; turn++) {
+  for (let turn = 0; turn < rounds(40); turn++) {
     for (const text of wrong) expect([401, 429]).toContain((await get(server, '/api/lookup/uid/1', text)).status);
     if (turn % 10 === 0) server.deps.clock.advance(61_000);
   }
@@ -242,7 +242,7 @@ describe('when the wall clock is changed', () => {
   test('back or forward, by an hour or a year: limits follow the time that really passes, also across restarts', async () => {
     const year = 365 * 86_400_000;
     const steps = [-year, -3_600_000, -1_000, 1_000, 3_600_000, year];
-    for (const step of drawHalf(steps, seededRandom('steps of the wall clock'))) {
+    for (const step of drawQuarter(steps, seededRandom('steps of the wall clock'))) {
       const clock = steppedClock();
       const deps = { ...testDeps({ clock }), clock };
       const { secret } = await keyFor(deps, ['3/1m']);

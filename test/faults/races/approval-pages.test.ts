@@ -139,7 +139,7 @@ test("if the portal's thread is killed during mailing, the attempt is not confir
   let result = await page(server);
   // A thread that has just died is restarted with a delay.
   while (result === undefined) {
-    await Bun.sleep(10);
+    await Bun.sleep(100);
     result = await page(server);
   }
   expect([result, threads.length]).toEqual(['open', 2]);

@@ -20,7 +20,7 @@ import {
   type Raced,
 } from '../../support/portal/doors.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
+import { drawQuarter, rounds, seededRandom } from '../../support/rounds.ts';
 
 // Two simultaneous decisions on the keys of a profile, by people and programs through different doors, during
 // lookups. Each confirms what it was shown, at its own moment.
@@ -39,7 +39,7 @@ const DAYS = OPERATIONS_RACED.slice(1).map((_, day, { length }) =>
     return [OPERATIONS_RACED[one] as Raced, OPERATIONS_RACED[other] as Raced];
   }),
 );
-const PAIRS = drawHalf(DAYS, seededRandom('days of decisions at once')).flat();
+const PAIRS = drawQuarter(DAYS, seededRandom('days of decisions at once')).flat();
 
 /** Pairs in which the first decision prevents the second, so that the outcome shows the order. */
 const CLASHING = [
@@ -48,7 +48,7 @@ const CLASHING = [
 ];
 
 /** Less than a tenth of the usual part, except in `test:long`, because each pair takes 200 ms a round. */
-const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(16);
+const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(12);
 
 const world = await doorWorld();
 const { access, server, children, doors } = world;

@@ -19,12 +19,14 @@ import { testDeps } from '../../support/world.ts';
 
 const MAX_MS = 12;
 
-/** A database, with a process on it that runs version-child.ts. */
-async function world(name: string) {
+const { deps, beside, race } = await world();
+
+/** A database, with a process on it that runs version-child.ts. Each test has its own profiles. */
+async function world() {
   const deps = testDeps();
   const { databasePath } = deps.config;
   const child = await startLineChild(join(import.meta.dir, 'version-child.ts'), databasePath);
-  const random = seededRandom(name);
+  const random = seededRandom('moments of changes');
   // Waits for locks, as commands do.
   const beside = { ...deps, db: withTables(openDatabase(databasePath, 'use')) };
   const other = beside.db.$client;
@@ -62,7 +64,6 @@ function expectBoth(ends: readonly string[]): void {
 }
 
 test('the secret is mailed to the address that was shown, or not at all', async () => {
-  const { deps, beside, race } = await world('approve');
   const folder = `${deps.config.databasePath}.mail`;
   const ends: string[] = [];
   for (let id = 1; id <= fewRounds(200); id++) {
@@ -85,10 +86,9 @@ test('the secret is mailed to the address that was shown, or not at all', async 
 }, 300_000);
 
 test('values kept with Enter are never written back', async () => {
-  const { deps, beside, race } = await world('change');
   const ends: string[] = [];
   const mine = [{ quota: 1, windowSeconds: 60 }];
-  for (let id = 1; id <= fewRounds(200); id++) {
+  for (let id = 1_001; id <= 1_000 + fewRounds(200); id++) {
     insertProfile(deps.db, { id });
     const { identifier } = await issue(deps, { profile: `user${id}` });
     const { end } = await race(`change ${identifier}`, () =>
@@ -103,23 +103,25 @@ test('values kept with Enter are never written back', async () => {
   expectBoth(ends);
 }, 300_000);
 
-test.each(['erase', 'request'])(
+test.each([
+  ['erase', 2_000],
+  ['request', 3_000],
+])(
   '%s acts on the profile that was shown, whoever has its name by then',
-  async (verb) => {
-    const { deps, beside, race } = await world(verb);
+  async (verb, firstId) => {
     const ends: string[] = [];
     for (let round = 1; round <= fewRounds(200); round++) {
-      const [id, otherId, name] = [2 * round, 2 * round + 1, `ada${round}`];
+      const [id, otherId, name] = [firstId + 2 * round, firstId + 2 * round + 1, `ada${firstId + round}`];
       insertProfile(deps.db, { id, username: name });
-      insertProfile(deps.db, { id: otherId, username: `eve${round}` });
+      insertProfile(deps.db, { id: otherId, username: `eve${firstId + round}` });
       const { shown, end } = await race(`${verb} ${name}`, () => {
         try {
-          changeByHand(beside, name, () => ({ username: `countess${round}` }));
+          changeByHand(beside, name, () => ({ username: `countess${firstId + round}` }));
         } catch (error) {
           // It was erased before, which frees its name too.
           if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
         }
-        changeByHand(beside, `eve${round}`, () => ({ username: name }));
+        changeByHand(beside, `eve${firstId + round}`, () => ({ username: name }));
       });
       const isThere = (which: number) =>
         deps.db.$client.query('SELECT 1 FROM profiles WHERE id = ?').get(which) !== null;
