@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
+import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { vacuumDatabase } from '../../../shared/db-files/vacuum.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { onBox } from '../../support/actors.ts';
-import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { exportText, importLines } from '../../support/import.ts';
 import { isOpenIn } from '../../support/machine/open-files.ts';
@@ -14,20 +12,40 @@ import { startServerProcess } from '../../support/machine/server-process.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
 import { fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
 import { markedProfile, marksBeside } from '../../support/storage/marks.ts';
-import { testDeps } from '../../support/world.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
 
 // A VACUUM after thousands of erasures, one that is killed, two at once, and one without space.
 
 const PROFILES = 2_000;
 
-const lines = () => Array.from({ length: PROFILES }, (_, index) => markedProfile(index + 1));
+/** A database file with that many profiles, of which the first 999 were erased. */
+const ERASED = await makeErased();
 
-const deletions = (from: number, to: number) =>
-  Array.from({ length: to - from }, (_, index) => ({ id: from + index, deleted: true }));
+async function makeErased(): Promise<string> {
+  const deps = testDeps();
+  await importLines(
+    deps,
+    Array.from({ length: PROFILES }, (_, index) => markedProfile(index + 1)),
+  );
+  await importLines(deps, deletions(1, 1_000));
+  deps.db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  return deps.config.databasePath;
+}
+
+/** A copy of this database, in its own folder. */
+function erasedWorld(folder = tempFolder()) {
+  const databasePath = join(folder, 'profiles.db');
+  copyFileSync(ERASED, databasePath);
+  return { ...testDeps({ variables: { DATABASE_PATH: databasePath } }), databasePath, folder };
+}
+
+function deletions(from: number, to: number) {
+  return Array.from({ length: to - from }, (_, index) => ({ id: from + index, deleted: true }));
+}
 
 function start(db: string) {
   const words = profilectlWords(['db', 'vacuum', '--json', '--db', db]);
-  return Bun.spawn(words, { env: cleanEnvironment(), stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  return Bun.spawn(words, { env: commandEnvironment(), stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
 }
 
 test('a vacuum leaves no trace of erased profiles among thousands, imported repeatedly and erased in three ways', async () => {
@@ -63,10 +81,8 @@ test('a vacuum leaves no trace of erased profiles among thousands, imported repe
 }, 120_000);
 
 test('a vacuum killed at any moment leaves the database unchanged and no files, and the next one succeeds', async () => {
-  const deps = testDeps();
-  const { databasePath } = deps.config;
-  await importLines(deps, lines());
-  await importLines(deps, deletions(1, 1_000));
+  const deps = erasedWorld();
+  const { databasePath } = deps;
   const before = await exportText(deps);
   expect(JSON.parse(await new Response(start(databasePath).stdout).text()).milliseconds).toBeGreaterThan(0);
   const files = readdirSync(deps.folder).sort();
@@ -93,10 +109,8 @@ test('a vacuum killed at any moment leaves the database unchanged and no files, 
 }, 60_000);
 
 test('of two simultaneous vacuums at least one succeeds, and the other may report that one is running', async () => {
-  const deps = testDeps();
-  await importLines(deps, lines());
-  await importLines(deps, deletions(1, 1_000));
-  for (let round = 0; round < rounds(3); round++) {
+  const deps = erasedWorld();
+  for (let round = 0; round < fewRounds(3); round++) {
     const codes = await Promise.all(
       [start(deps.config.databasePath), start(deps.config.databasePath)].map((one) => one.exited),
     );
@@ -112,11 +126,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
   test('without twice the size of the database free, neither a command nor a server starts a vacuum; with it, a server does', async () => {
     const MIB = 1_048_576;
     const disk = mountSmallDisk(28 * MIB);
-    const databasePath = join(disk.folder, 'profiles.db');
-    const db = withTables(openDatabase(databasePath, 'serve'));
-    const deps = { ...testDeps(), db };
-    await importLines(deps, lines());
-    await importLines(deps, deletions(1, 1_000));
+    const { databasePath } = erasedWorld(disk.folder);
     disk.fill(MIB);
     const variables = { DATABASE_PATH: databasePath };
     const refused = await profilectl(['db', 'vacuum'], { variables });
@@ -137,7 +147,6 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const again = await startServerProcess(variables);
     await again.see(/The database was vacuumed in \d+ ms/);
     expect(await again.end()).toBe(0);
-    db.$client.close();
     expect([...marksBeside(databasePath)].filter(([id]) => id < 1_000)).toEqual([]);
   }, 30_000);
 });

@@ -3,6 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { peakBytesOf } from '../../support/machine/memory.ts';
+import { drawQuarter, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Malicious files, imported with the real command.
@@ -51,7 +52,7 @@ test('a line of 100 MiB is never held in memory, and is refused with its line nu
   }
   const long = fileOf(huge());
   const usual = await importFile(small);
-  for (const words of [[], ['--strict']]) {
+  for (const words of drawQuarter([[], ['--strict']], seededRandom('options of a long line'))) {
     const { code, result, peak } = await importFile(long, ...words);
     expect(code).toBe(words.length === 0 ? 3 : 1);
     const reason = 'the line is longer than 1 MiB';
