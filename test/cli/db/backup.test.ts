@@ -14,11 +14,10 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { readLastDone } from '../../../shared/upkeep/chore-times.ts';
-import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
+import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -28,7 +27,7 @@ async function world() {
   const deps = testDeps();
   await importLines(deps, [{ id: 7, username: 'Ada', email: 'ada@example.org' }]);
   const backup = (file: string, ...words: string[]) =>
-    runCommand(['db', 'backup', file, '--db', deps.config.databasePath, ...words]);
+    profilectl(['db', 'backup', file, '--db', deps.config.databasePath, ...words]);
   return { deps, folder: deps.folder, backup };
 }
 
@@ -132,7 +131,7 @@ describe('db backup', () => {
     });
     for (let round = 1; round <= rounds(4); round++) {
       const file = join(folder, `copy${round}.db`);
-      expect((await runCommand(['db', 'backup', file, '--db', db])).code).toBe(0);
+      expect((await profilectl(['db', 'backup', file, '--db', db])).code).toBe(0);
       const copy = openDatabase(file, 'use');
       const counts = copy.$client.query('SELECT DISTINCT views_count AS v FROM profiles WHERE id > 100').all();
       expect(counts).toHaveLength(1);
@@ -156,7 +155,7 @@ describe('db backup', () => {
 describe('db check', () => {
   test('reports that there are no problems, or prints each problem on a line (exit code 1)', async () => {
     const { deps } = await world();
-    const check = (...words: string[]) => runCommand(['db', 'check', '--db', deps.config.databasePath, ...words]);
+    const check = (...words: string[]) => profilectl(['db', 'check', '--db', deps.config.databasePath, ...words]);
     expect(await check()).toEqual({
       code: 0,
       stdout: 'No problems found in 1 profile and 0 keys.\n',

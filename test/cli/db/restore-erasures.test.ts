@@ -9,7 +9,6 @@ import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { usernamesIn } from '../../support/profiles.ts';
@@ -24,17 +23,17 @@ const chance = seededRandom('erasures since a backup');
 
 type Output = { undoneErasures: { uid: number; at: string }[] | null; erasedAgain: number };
 
-/** Commands on the database in a folder; processes where a restore follows, which needs a database that nobody has open. */
-function commandsIn(folder: string, start: typeof runCommand = runCommand) {
+/** Commands on the database in a folder. */
+function commandsIn(folder: string) {
   const variables = { DATABASE_PATH: join(folder, 'profiles.db') };
-  return { variables, run: (...words: string[]) => start(words, { variables }) };
+  return { variables, run: (...words: string[]) => profilectl(words, { variables }) };
 }
 
 /** A folder with a backup with Ada (who has a key), Bob, Cem and Dan; Ada and Cem were erased after it, and Dan once before it. */
 async function prepare() {
   const folder = tempFolder();
   const file = join(folder, 'backup.sqlite');
-  const { variables, run } = commandsIn(folder, profilectl);
+  const { variables, run } = commandsIn(folder);
   const put = (...lines: object[]) =>
     profilectl(['profiles', 'import', '-'], { variables, stdin: jsonLines(...lines) });
   const people = ['ada', 'bob', 'cem', 'dan'].map((username, at) => ({
@@ -59,12 +58,12 @@ async function prepare() {
 const prepared = await prepare();
 
 /** A copy of the prepared folder, which a test may change. */
-function world(start = runCommand) {
+function world() {
   const folder = tempFolder();
   cpSync(prepared.folder, folder, { recursive: true });
   const db = join(folder, 'profiles.db');
   const file = join(folder, 'backup.sqlite');
-  const { variables, run } = commandsIn(folder, start);
+  const { variables, run } = commandsIn(folder);
   const names = () => usernamesIn(db);
   /** The stored times of the erasures, by UID. */
   const erased = () => {
@@ -138,7 +137,7 @@ describe('the erasures since a backup', () => {
   }, 30_000);
 
   test('are an empty list if there are none', async () => {
-    const { restored, run, file } = world(profilectl);
+    const { restored, run, file } = world();
     await restored();
     await run('db', 'backup', `${file}2`);
     const done = await run('db', 'restore', `${file}2`, '--yes', '--json', '--erase-again');

@@ -21,7 +21,6 @@ import { prepareRestore } from '../../../shared/upkeep/restore.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
-import { runCommand } from '../../support/machine/command.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
@@ -30,18 +29,19 @@ import { refusal } from '../../support/refusal.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
-/** The database and backup of a folder, and commands on them; processes where a restore follows, as it needs a closed database. */
-function commandsIn(folder: string, start: typeof runCommand = runCommand) {
+/** The database and backup of a folder, and commands on them. */
+function commandsIn(folder: string) {
   const db = join(folder, 'profiles.db');
   const file = join(folder, 'backup.sqlite');
-  const run = (...words: string[]) => start([...words, '--db', db]);
-  const put = (...lines: object[]) => start(['profiles', 'import', '-', '--db', db], { stdin: jsonLines(...lines) });
+  const run = (...words: string[]) => profilectl([...words, '--db', db]);
+  const put = (...lines: object[]) =>
+    profilectl(['profiles', 'import', '-', '--db', db], { stdin: jsonLines(...lines) });
   return { db, file, run, put };
 }
 
 /** Each test starts with a copy of this folder. */
 const made = tempFolder();
-const { file: madeBackup, run: runOnMade, put: putIntoMade } = commandsIn(made, profilectl);
+const { file: madeBackup, run: runOnMade, put: putIntoMade } = commandsIn(made);
 await putIntoMade({ id: 1, username: 'ada' });
 expect((await runOnMade('db', 'backup', madeBackup)).code).toBe(0);
 await putIntoMade({ id: 2, username: 'bob' });
@@ -52,10 +52,10 @@ expect((await runOnMade('db', 'backup', other)).code).toBe(0);
 const chance = seededRandom('restores');
 
 /** A backup with Ada, and a database with Ada and Bob. */
-function world(start = runCommand) {
+function world() {
   const folder = tempFolder();
   cpSync(made, folder, { recursive: true });
-  const { db, file, run, put } = commandsIn(folder, start);
+  const { db, file, run, put } = commandsIn(folder);
   const names = (path = db) => usernamesIn(path);
   const aside = () => readdirSync(folder).filter((name) => name.includes('.before-restore-'));
   return { folder, db, file, run, put, names, aside };
@@ -97,7 +97,7 @@ describe('a backup that changes before the answer', () => {
   });
 
   test('is restored after a second yes, to a question with its new counts', async () => {
-    const { db, file, put, names } = world(profilectl);
+    const { db, file, put, names } = world();
     await put({ id: 3, username: 'eve' });
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
     await terminal.see('(1 profile, 0 keys)?');
@@ -154,7 +154,7 @@ describe('db restore', () => {
   });
 
   test('drops mails that are waiting in the backup, and names each once for all its recipients', async () => {
-    const { folder, run, put } = world(profilectl);
+    const { folder, run, put } = world();
     await put({ id: 1, username: 'ada', email: 'ada@example.org' });
     const file = join(folder, 'with-request.sqlite');
     const words = ['--profile', 'ada', '--name', 'Bot', '--permission', 'api.lookup', '--description', 'd'.repeat(80)];
@@ -172,7 +172,7 @@ describe('db restore', () => {
   test('works without a database, and ignores a stale write-ahead log', async () => {
     const { folder, db, file, run, names, aside } = world();
     const elsewhere = join(folder, 'new/place/profiles.db');
-    const done = await runCommand(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
+    const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
     const people = { admins: [], passkeys: [], tokens: [], isRestored: false };
     const shown = {
       file,
@@ -201,7 +201,7 @@ describe('db restore', () => {
     const { folder, db, file, names, aside } = world();
     const link = join(tempFolder(), 'link.db');
     symlinkSync(db, link);
-    expect((await runCommand(['db', 'restore', file, '--yes', '--db', link])).code).toBe(0);
+    expect((await profilectl(['db', 'restore', file, '--yes', '--db', link])).code).toBe(0);
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     expect(names()).toEqual(['ada']);
     expect(names(join(folder, aside()[0] as string))).toEqual(['ada', 'bob']);
@@ -221,7 +221,7 @@ describe('db restore', () => {
     const { db, file, names } = world();
     const terminal = openTerminal(['db', 'restore', file, '--db', db]);
     await terminal.see('Replace ');
-    const serve = await runCommand(['serve', '--db', db], { variables: { PORT: '0' } });
+    const serve = await profilectl(['serve', '--db', db], { variables: { PORT: '0' } });
     expect(serve).toMatchObject({ code: 1, stderr: expect.stringContaining('is running on') });
     terminal.type(`n${KEY.enter}`);
     expect(await terminal.exited).toBe(130);
@@ -300,6 +300,9 @@ describe('db restore', () => {
       return n;
     };
     expect(applied()).toBe(MIGRATIONS.length);
+    const server = await startServerProcess({ DATABASE_PATH: db }, { words: [...words, 'serve'] });
+    expect(await server.end()).toBe(0);
+    expect(applied()).toBe(NEXT_MIGRATIONS.length);
   });
 
   test.each([
@@ -375,7 +378,7 @@ describe('db restore', () => {
     sqlite.run('PRAGMA application_id = 42');
     sqlite.run('CREATE TABLE theirs (x)');
     sqlite.close();
-    const done = await runCommand(['db', 'restore', file, '--yes', '--db', theirs]);
+    const done = await profilectl(['db', 'restore', file, '--yes', '--db', theirs]);
     expect(done).toMatchObject({ code: 1, stderr: expect.stringContaining('another program') });
     expect(existsSync(db)).toBe(true);
   });
