@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Signed } from '../../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../../shared/sign-ins/binding.ts';
 import { backupDatabase } from '../../../../shared/upkeep/backup.ts';
+import { profilectl } from '../../../support/cli.ts';
 import { importLines } from '../../../support/import.ts';
 import { runCommand } from '../../../support/machine/command.ts';
 import { startServerProcess } from '../../../support/machine/server-process.ts';
@@ -83,7 +84,7 @@ async function world() {
   const backup = join(folder, 'backup.db');
   for (const copy of [variables.DATABASE_PATH, backup]) backupDatabase(access.db, copy);
   const server = { running: await startServerProcess(variables) };
-  const box = (...words: string[]) => runCommand([...words, '--yes'], { variables });
+  const box = (...words: string[]) => profilectl([...words, '--yes'], { variables });
   const restore = async () => {
     expect(await server.running.end()).toBe(0);
     expect(await box('db', 'restore', backup)).toMatchObject({ code: 0 });
