@@ -3,6 +3,9 @@
 const factor = Number(process.env.TEST_ROUNDS ?? 0.25);
 if (!(factor > 0)) throw new Error('TEST_ROUNDS must be a number above 0; 1 runs all rounds.');
 
+/** Whether all rounds and conditions are tried, as in `bun run test:long`. */
+export const TRIES_ALL = factor >= 1;
+
 /** The seed of all random numbers in tests: TEST_SEED, or a new one for each process. A run prints it. */
 export const SEED = Number(process.env.TEST_SEED ?? crypto.getRandomValues(new Int32Array(1))[0]);
 if (SEED !== (SEED | 0)) throw new Error('TEST_SEED must be an integer of 32 bits.');
@@ -17,7 +20,7 @@ export function rounds(full: number): number {
 
 /** Half as many as {@link rounds} by default, for rounds that take long. */
 export function fewRounds(full: number): number {
-  return factor < 1 ? rounds(full / 2) : rounds(full);
+  return TRIES_ALL ? rounds(full) : rounds(full / 2);
 }
 
 /** Numbers from 0 to below 1 that depend only on {@link SEED} and `name`. Use each name once. */
