@@ -44,8 +44,8 @@ export function addTo(command: Command): void {
 }
 
 async function runDemo(folder: string): Promise<void> {
-  const taken = takePort();
-  const port = String(taken.port);
+  const { onIpv4, onIpv6 } = takePort();
+  const port = String(onIpv4.port);
   const config = readConfig({
     DATABASE_PATH: join(folder, 'profiles.db'),
     MAIL_URL: `file:${join(folder, 'mail')}`,
@@ -62,8 +62,12 @@ async function runDemo(folder: string): Promise<void> {
   const invitation = await inviteAdmin(deps);
   // Servers reload their certificate at SIGHUP. The demo has none, and ends with its terminal, so that its folder is removed.
   process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
-  taken.stop(true);
-  await serve(deps, childCommands(config.databasePath), () => explain(deps, folder, imported, identifier, invitation));
+  onIpv4.stop(true);
+  await serve(deps, childCommands(config.databasePath), () => {
+    // Until the server listens, this address keeps another demo from taking the port.
+    onIpv6?.stop(true);
+    explain(deps, folder, imported, identifier, invitation);
+  });
 }
 
 async function importSample(deps: Deps): Promise<number> {
@@ -142,13 +146,15 @@ function invocation(): string {
   return isBinary() ? shellWord(process.execPath) : `npx -y bun@${Bun.version} ${shellWord(Bun.main)}`;
 }
 
-/** Takes port 3000, or a free port if 3000 is taken, so that no other program does until the server listens. */
-function takePort(): Bun.TCPSocketListener {
+/** Takes port 3000 on both addresses of localhost, or a free port if it is taken on one of them. */
+function takePort(): { onIpv4: Bun.TCPSocketListener; onIpv6: Bun.TCPSocketListener | null } {
   // Browsers may try the IPv6 address of localhost first, where another program may listen. Many machines have no IPv6.
   const onIpv6 = tryPort('::1', PORT);
-  if (typeof onIpv6 !== 'string') onIpv6.stop(true);
-  const usual = onIpv6 === 'EADDRINUSE' ? onIpv6 : tryPort('127.0.0.1', PORT);
-  return typeof usual === 'string' ? Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } }) : usual;
+  const onIpv4 = onIpv6 === 'EADDRINUSE' ? onIpv6 : tryPort('127.0.0.1', PORT);
+  const kept = typeof onIpv6 === 'string' ? null : onIpv6;
+  if (typeof onIpv4 !== 'string') return { onIpv4, onIpv6: kept };
+  kept?.stop(true);
+  return { onIpv4: Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } }), onIpv6: null };
 }
 
 /** Listens on a port. Returns the listener, or an error code. */
