@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { gzip, type ReleaseFile } from './contents.ts';
 import { PROJECT } from './processes.ts';
-import { createStage, EXECUTABLE, packStage, type Stage } from './stage.ts';
+import { createStage, EXECUTABLE, type Packing, packStage, type Stage } from './stage.ts';
 
 /** The maintainer of the package. Whoever publishes it must put their own name here. */
 const MAINTAINER = 'Profile Lookup <maintainers@example.org>';
@@ -19,14 +19,14 @@ const SCRIPTS = /^deploy\/(?:backup|import)\/([\w-]+\.sh)$/;
 
 /**
  * Builds a Debian package of an executable and returns its bytes. `folder` is for temporary files, `files` are those of
- * {@link releaseFiles}, `seconds` (since 1970) is the modification time of everything in it.
+ * {@link releaseFiles}.
  */
 export async function makeDeb(
   folder: string,
   architecture: string,
   executable: string,
   files: readonly ReleaseFile[],
-  seconds: number,
+  packing: Packing,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const data = createStage(join(folder, 'data'));
   const sums: string[] = [];
@@ -55,10 +55,10 @@ export async function makeDeb(
   return packArchive(
     [
       ['debian-binary', Buffer.from('2.0\n')],
-      ['control.tar.gz', await packStage(control, '.', seconds)],
-      ['data.tar.gz', await packStage(data, '.', seconds)],
+      ['control.tar.gz', await packStage(control, '.', packing)],
+      ['data.tar.gz', await packStage(data, '.', packing)],
     ],
-    seconds,
+    packing.seconds,
   );
 }
 

@@ -9,13 +9,18 @@ import { type ReleaseFile, releaseFiles } from './contents.ts';
 import { makeDeb } from './deb.ts';
 import { run } from './processes.ts';
 import { makeSbom } from './sbom.ts';
-import { createStage, packStage } from './stage.ts';
+import { createStage, type Packing, packStage } from './stage.ts';
 import { BUN_VERSION, TARGETS, type Target } from './targets.ts';
 
-// `bun run release [--target <name>]… [--out <folder>]` builds the files of a release (docs/release.md).
+// `bun run release [--target <name>]… [--out <folder>] [--level <0 to 12>]` builds the files of a release
+// (docs/release.md).
 
 const { values } = parseArgs({
-  options: { target: { type: 'string', multiple: true }, out: { type: 'string', default: 'dist/release' } },
+  options: {
+    target: { type: 'string', multiple: true },
+    out: { type: 'string', default: 'dist/release' },
+    level: { type: 'string', default: '6' },
+  },
 });
 
 /** Matches the names of release files, so that those of an earlier run can be removed. */
@@ -26,7 +31,7 @@ async function makeTarget(
   folder: string,
   target: Target,
   files: readonly ReleaseFile[],
-  seconds: number,
+  packing: Packing,
 ): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
   mkdirSync(folder);
   const bun = await unpackBun(target, folder);
@@ -37,17 +42,22 @@ async function makeTarget(
   const stage = createStage(join(folder, 'archive'));
   stage.link(`${name}/profilectl`, file);
   for (const { path, content, mode } of files) stage.add(`${name}/${path}`, content, mode);
-  const made = new Map([[`${name}.tar.gz`, await packStage(stage, name, seconds)]]);
+  const made = new Map([[`${name}.tar.gz`, await packStage(stage, name, packing)]]);
 
   const { debian } = target;
   if (debian !== null) {
     const deb = `${manifest.name}_${manifest.version}_${debian}.deb`;
-    made.set(deb, await makeDeb(join(folder, 'debian'), debian, file, files, seconds));
+    made.set(deb, await makeDeb(join(folder, 'debian'), debian, file, files, packing));
   }
   return made;
 }
 
-async function makeRelease(folder: string, targets: readonly Target[], out: string): Promise<void> {
+async function makeRelease(
+  folder: string,
+  targets: readonly Target[],
+  out: string,
+  level: Packing['level'],
+): Promise<void> {
   if (Bun.version !== BUN_VERSION) throw new Error(`A release requires Bun ${BUN_VERSION}; this is ${Bun.version}.`);
   const seconds = Number(await run('git', 'log', '-1', '--format=%ct'));
   const time = new Date(seconds * 1_000);
@@ -58,7 +68,7 @@ async function makeRelease(folder: string, targets: readonly Target[], out: stri
   made.set(`${manifest.name}-${manifest.version}.cdx.json`, makeSbom(time));
   const files = await releaseFiles(folder, time.toISOString().slice(0, 10));
   for (const target of targets) {
-    for (const [name, bytes] of await makeTarget(join(folder, target.name), target, files, seconds))
+    for (const [name, bytes] of await makeTarget(join(folder, target.name), target, files, { seconds, level }))
       made.set(name, bytes);
     rmSync(join(folder, target.name), { recursive: true });
   }
@@ -77,7 +87,7 @@ if (unknown !== undefined) {
 const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-release-'));
 try {
   const targets = TARGETS.filter(({ name }) => values.target?.includes(name) ?? true);
-  await makeRelease(folder, targets, resolve(values.out));
+  await makeRelease(folder, targets, resolve(values.out), Number(values.level) as Packing['level']);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

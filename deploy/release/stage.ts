@@ -7,6 +7,11 @@ export const EXECUTABLE = 0o755;
 
 const READABLE = 0o644;
 
+type Level = NonNullable<Bun.LibdeflateCompressionOptions['level']>;
+
+/** How a stage is packed: the modification time of its files, in seconds since 1970, and how much gzip compresses, 0 to 12. */
+export type Packing = { seconds: number; level: Level };
+
 /** A folder that collects the files of one archive. */
 export type Stage = {
   folder: string;
@@ -40,11 +45,12 @@ export function createStage(folder: string): Stage {
 }
 
 /**
- * Packs a stage into a compressed tar archive, whose bytes depend only on its files and `seconds` (since 1970), the
- * modification time of all of them: names are sorted, everything belongs to root, and the compressor is Bun's own.
+ * Packs a stage into a compressed tar archive, whose bytes depend only on its files and `packing`: names are sorted,
+ * everything belongs to root, and the compressor is Bun's own.
  */
-export async function packStage({ folder }: Stage, name: string, seconds: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function packStage({ folder }: Stage, name: string, packing: Packing): Promise<Uint8Array<ArrayBuffer>> {
+  const { seconds, level } = packing;
   const options = ['--format=ustar', '--sort=name', `--mtime=@${seconds}`, '--owner=0', '--group=0', '--numeric-owner'];
   const tar = await runForBytes('tar', '--create', ...options, '--file=-', '--directory', folder, name);
-  return Bun.gzipSync(tar, { library: 'libdeflate', level: 6 });
+  return Bun.gzipSync(tar, { library: 'libdeflate', level });
 }

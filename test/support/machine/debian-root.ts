@@ -21,7 +21,7 @@ export type DebianRoot = {
 type Installed = { name: string; needs: string[]; isBase: boolean };
 
 /** Folders of packages that this root does not need. */
-const UNREAD = /^\/usr\/share\/(doc|man|locale|info|lintian|bug)(\/|$)/;
+const UNREAD = /^\/usr\/(share\/(doc|man|locale|info|lintian|bug|zoneinfo)|lib\/[\w-]+\/gconv)(\/|$)/;
 
 /** The folders that are links into /usr. */
 const MERGED = /^\/(bin|sbin|lib|lib32|lib64|libx32)(?=\/|$)/;
