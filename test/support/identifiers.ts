@@ -9,6 +9,26 @@ export function insertKeyAs(db: Db, identifier: string, profileId: number, templ
   );
 }
 
+/** Copies an Active key with its history for another profile, with another secret, which nobody knows. */
+export function copyKey(db: Db, template: string, identifier: string, profileId: number): void {
+  insertKeyAs(db, identifier, profileId, template);
+  const granted = 'state, permissions, rate_limits, decided_at, expires_at, attempt_number';
+  db.$client.run(
+    `UPDATE api_keys SET (${granted}, secret_hash) =
+       (SELECT ${granted}, randomblob(32) FROM api_keys WHERE identifier = ?) WHERE identifier = ?`,
+    [template, identifier],
+  );
+  for (const [table, change] of [
+    ['key_attempts', 'identifier = ?'],
+    ['key_events', 'identifier = ?, id = NULL'],
+  ]) {
+    db.$client.run(`CREATE TEMP TABLE copied AS SELECT * FROM ${table} WHERE identifier = ?`, [template]);
+    db.$client.run(`UPDATE copied SET ${change}`, [identifier]);
+    db.$client.run(`INSERT INTO ${table} SELECT * FROM copied`);
+    db.$client.run('DROP TABLE copied');
+  }
+}
+
 /** The identifier with the case of each letter swapped, which must not find the key. */
 export function otherCase(identifier: string): string {
   return identifier.replace(/[A-Za-z]/g, (letter) =>

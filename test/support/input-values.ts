@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { factsOf, formNameOf, type InputKind } from '../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../shared/keys/fields/input-text.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
@@ -41,3 +42,16 @@ export function decidedValues(operation: AnyOperation) {
     return { input, field, first, others, textsOf };
   });
 }
+
+/**
+ * Any character, surrogates only in pairs. fast-check's unit `binary` is the same, but first lists all of them, which takes a
+ * second, and memory until the process ends.
+ */
+export const ANY_CHARACTER = fc.nat(0x10ffff - 0x800).map(
+  (at) => String.fromCodePoint(at < 0xd800 ? at : at + 0x800),
+  (text) => {
+    const code = typeof text === 'string' && text.isWellFormed() ? (text.codePointAt(0) as number) : -1;
+    if (code < 0 || text !== String.fromCodePoint(code)) throw new Error('This is not one character.');
+    return code < 0xd800 ? code : code - 0x800;
+  },
+);

@@ -68,8 +68,7 @@ export function waitingWhile<World extends Deps>(deps: World, others: () => void
 export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Grant = {}) {
   const identifier = await request(deps, fields);
   await approveKey(withoutLease(deps), { identifier, grant, by: onBox('admin') });
-  const secret = mailedSecrets(deps, identifier).at(-1) ?? '';
-  return { identifier, secret };
+  return { identifier, secret: latestSecret(deps, identifier) };
 }
 
 /** The keys that `keys list` shows the operator. */
@@ -79,19 +78,36 @@ export async function keysListed(deps: Deps, filter: ListInput): Promise<KeyView
 
 /** The mails in the folder of `MAIL_URL`, oldest first. */
 export function mails(deps: Deps): string[] {
+  return mailFiles(deps).map((path) => readFileSync(path, 'utf8'));
+}
+
+/** Their files. */
+function mailFiles(deps: Deps): string[] {
   const target = deps.config.mail;
   if (target?.kind !== 'folder' || !existsSync(target.folder)) return [];
   // Another process may be writing a mail, under a temporary name.
   return readdirSync(target.folder)
     .filter((name) => name.endsWith('.eml'))
     .sort()
-    .map((name) => readFileSync(join(target.folder, name), 'utf8'));
+    .map((name) => join(target.folder, name));
 }
 
 /** All secrets mailed for a key, oldest first. */
 export function mailedSecrets(deps: Deps, identifier: string): string[] {
-  const found = mails(deps).flatMap((mail) => mail.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? []);
-  return [...new Set(found)];
+  return [...new Set(mails(deps).flatMap((mail) => secretsIn(mail, identifier)))];
+}
+
+/** The last secret mailed for a key. Reads no older mails, of which there may be many. */
+function latestSecret(deps: Deps, identifier: string): string {
+  for (const path of mailFiles(deps).reverse()) {
+    const [secret] = secretsIn(readFileSync(path, 'utf8'), identifier);
+    if (secret !== undefined) return secret;
+  }
+  return '';
+}
+
+function secretsIn(mail: string, identifier: string): string[] {
+  return mail.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? [];
 }
 
 /** Suspends or resumes a key as an admin, and stores the mail to its owner. Like a command, it waits for the lock for long. */

@@ -20,9 +20,9 @@ import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { MAX_CHALLENGES } from '../../../shared/tickets/purposes.ts';
 import { onBox } from '../../support/actors.ts';
-import { PROJECT } from '../../support/cli.ts';
 import { decidedValues } from '../../support/input-values.ts';
 import { request } from '../../support/keys.ts';
+import { startLineChild } from '../../support/line-child.ts';
 import { CLIENT, testAccess } from '../../support/portal/access.ts';
 import { enrol, secretOf, signIn } from '../../support/portal/admins.ts';
 import type { Twist } from '../../support/portal/authenticator.ts';
@@ -66,26 +66,16 @@ const signedIn = async (authenticator = grace): Promise<SignedAdmin> => {
 /** How many processes receive the same assertion at the same time. */
 const PROCESSES = 1 + rounds(2);
 
+const children = await Promise.all(
+  Array.from({ length: PROCESSES }, () =>
+    startLineChild(join(import.meta.dir, 'assertion-child.ts'), access.config.databasePath),
+  ),
+);
+
 /** Their output. */
-async function sayAtOnce(words: object): Promise<string[]> {
-  const child = () =>
-    Bun.spawn(
-      [
-        ...[process.execPath, '--no-env-file', join(PROJECT, 'test/shared/passkeys/assertion-child.ts')],
-        ...[access.config.databasePath, JSON.stringify(words)],
-      ],
-      { stdin: 'pipe', stdout: 'pipe' },
-    );
-  const children = Array.from({ length: PROCESSES }, child);
-  const outputs = children.map(({ stdout }) => stdout.getReader());
-  for (const output of outputs) await output.read();
-  for (const { stdin } of children) {
-    stdin.write('go\n');
-    stdin.flush();
-  }
-  const said = await Promise.all(outputs.map(async (output) => new TextDecoder().decode((await output.read()).value)));
-  expect(await Promise.all(children.map(({ exited }) => exited))).toEqual(children.map(() => 0));
-  return said.map((text) => text.trim());
+async function sayAtOnce(words: object): Promise<(string | undefined)[]> {
+  for (const { send } of children) send(JSON.stringify(words));
+  return Promise.all(children.map(({ next }) => next()));
 }
 
 /** The outcomes of three tries of which one succeeds. */

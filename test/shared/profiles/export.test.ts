@@ -10,6 +10,7 @@ import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { exportText, importLines } from '../../support/import.ts';
+import { ANY_CHARACTER } from '../../support/input-values.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -25,7 +26,7 @@ describe('an export after an import', () => {
 
   test('returns the bytes of the export that was imported, for any profiles', async () => {
     const [from, to] = [testDeps(), testDeps()];
-    const text = fc.string({ unit: 'binary', maxLength: 20 });
+    const text = fc.string({ unit: ANY_CHARACTER, maxLength: 20 });
     const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
     const line = fc.record(
       {
@@ -68,7 +69,7 @@ describe('an export after an import', () => {
 test('strings are written as by JSON.stringify, whatever characters but NUL they contain', async () => {
   const deps = testDeps();
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { maxLength: 20 }), async (some) => {
+    fc.asyncProperty(fc.array(fc.string({ unit: ANY_CHARACTER, maxLength: 40 }), { maxLength: 20 }), async (some) => {
       const controls = String.fromCharCode(...Array.from({ length: 31 }, (_, index) => index + 1));
       const texts = some
         .flatMap((text) => [text, `${controls}"\\/'\x7f\u0080\u2028\u2029\ufeff${text}`])

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { authIdFault, checkedFold, foldName, nameFault } from '../../../shared/profiles/name.ts';
+import { ANY_CHARACTER } from '../../support/input-values.ts';
 
-const anyText = fc.string({ unit: 'binary', maxLength: 70 });
+const anyText = fc.string({ unit: ANY_CHARACTER, maxLength: 70 });
 
 describe('folding', () => {
   test('is stable: a folded name folds to itself', () => {

@@ -14,7 +14,7 @@ import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../support/portal/access.ts';
-import { rounds } from '../../support/rounds.ts';
+import { fewRounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
 // Everything that gave an owner access stays ended if the address was changed, the profile was erased, the owner ended
@@ -211,7 +211,7 @@ test('a credential that was ended never works again, and a change of case ends n
     }
   };
   await fc.assert(fc.asyncProperty(fc.array(STEP, { minLength: 30, maxLength: 60, size: 'max' }), run), {
-    numRuns: rounds(40),
+    numRuns: fewRounds(40),
     interruptAfterTimeLimit: 40_000,
   });
   // Otherwise the steps would not test these cases.

@@ -3,10 +3,10 @@ import { createProgram } from '../../../../cli/program.ts';
 import { KEPT_TRANSACTIONS, MAX_NOTED_IDS, noteChanges, prepareChanges } from '../../../../shared/db/changes.ts';
 import { openDatabase } from '../../../../shared/db-files/open.ts';
 import { onBox } from '../../../support/actors.ts';
-import { profilectl } from '../../../support/cli.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { exportText, importLines, jsonLines } from '../../../support/import.ts';
-import { rounds } from '../../../support/rounds.ts';
+import { runCommand } from '../../../support/machine/command.ts';
+import { fewRounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
 /** A database with a log reader on its own connection, as a server has it. */
@@ -53,7 +53,7 @@ describe('every command that writes profiles records which it changed', () => {
       ]);
       const before = since(0);
       const stdin = name === 'import' ? jsonLines({ id: 1, username: 'eve' }) : '[{"id":"l","name":"n","link":"x"}]';
-      const done = await profilectl(['profiles', ...name.split(' '), ...words, '--db', deps.config.databasePath], {
+      const done = await runCommand(['profiles', ...name.split(' '), ...words, '--db', deps.config.databasePath], {
         stdin,
       });
       expect(done).toMatchObject({ code: 0, stderr: '' });
@@ -82,7 +82,7 @@ test('a reader at any time learns of every profile that changed, or that any pro
   let seen = await linesById();
   let seq = start;
   let reported = 0;
-  for (let step = 0; step < rounds(300); step++) {
+  for (let step = 0; step < fewRounds(300); step++) {
     const lines = Array.from({ length: 1 + random(6) }, () => {
       const id = 1 + random(12);
       if (random(25) === 0) return { id, deleted: true };
@@ -106,7 +106,7 @@ test('a reader at any time learns of every profile that changed, or that any pro
     seq = changes.seq;
     expect(since(seq)).toEqual({ seq, ids: [] });
   }
-  expect(reported).toBeGreaterThan(rounds(40));
+  expect(reported).toBeGreaterThan(fewRounds(40));
 });
 
 test('a rollback, and a transaction without changes, records nothing', async () => {
@@ -118,7 +118,7 @@ test('a rollback, and a transaction without changes, records nothing', async () 
     { id: 3, username: 'Ada' },
   ];
   await importLines(deps, lines, { strict: true });
-  expect(await profilectl(['profiles', 'rename', 'ada', 'a/b', '--db', deps.config.databasePath])).toMatchObject({
+  expect(await runCommand(['profiles', 'rename', 'ada', 'a/b', '--db', deps.config.databasePath])).toMatchObject({
     code: 2,
   });
   await importLines(deps, ['nonsense', { id: 9, deleted: true }]);

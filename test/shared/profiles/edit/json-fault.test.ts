@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { jsonFaultAt } from '../../../../shared/profiles/edit/json-fault.ts';
+import { ANY_CHARACTER } from '../../../support/input-values.ts';
 import { rounds } from '../../../support/rounds.ts';
 
 describe('the position of an error in JSON', () => {
@@ -30,7 +31,7 @@ describe('the position of an error in JSON', () => {
   test('is found exactly if the parser fails, and the text before it can begin valid JSON', () => {
     const damaged = fc
       .tuple(
-        fc.jsonValue({ noUnicodeString: false }),
+        fc.jsonValue({ stringUnit: ANY_CHARACTER }),
         fc.nat(),
         fc.nat({ max: 2 }),
         fc.constantFrom('', ',', '"', '}', '1', '\\', ' '),

@@ -12,9 +12,9 @@ import { prepareLookup } from '../../../../shared/profiles/lookup/lookup.ts';
 import { endNotice } from '../../../../shared/upkeep/delivery/store.ts';
 import { closeUsage, openUsage, saveUsage } from '../../../../shared/usage/usage.ts';
 import { countUsage } from '../../../../shared/usage/usage-counter.ts';
-import { profilectl } from '../../../support/cli.ts';
 import { importLines } from '../../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
+import { runCommand } from '../../../support/machine/command.ts';
 import { countingReader } from '../../../support/reading.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
@@ -89,7 +89,7 @@ describe('a hot profile, its links and the leaderboard stay cached', () => {
   test('while keys are requested, change and end, and reminders are stored', async () => {
     const { deps, hot, readsOf } = await world();
     const run = async (...words: string[]) => {
-      const done = await profilectl(['keys', ...words, '--db', deps.config.databasePath]);
+      const done = await runCommand(['keys', ...words, '--db', deps.config.databasePath]);
       expect(done).toMatchObject({ code: 0 });
     };
     const act: Record<string, () => unknown> = {
