@@ -18,14 +18,14 @@ export function copyKey(db: Db, template: string, identifier: string, profileId:
        (SELECT ${granted}, randomblob(32) FROM api_keys WHERE identifier = ?) WHERE identifier = ?`,
     [template, identifier],
   );
-  for (const [table, change] of [
-    ['key_attempts', 'identifier = ?'],
-    ['key_events', 'identifier = ?, id = NULL'],
+  for (const [table, columns] of [
+    ['key_attempts', 'number, by, by_kind, started_at, lease_ends_at, address, permissions, rate_limits, result'],
+    ['key_events', 'at, by, by_kind, event, from_state, to_state, detail'],
   ]) {
-    db.$client.run(`CREATE TEMP TABLE copied AS SELECT * FROM ${table} WHERE identifier = ?`, [template]);
-    db.$client.run(`UPDATE copied SET ${change}`, [identifier]);
-    db.$client.run(`INSERT INTO ${table} SELECT * FROM copied`);
-    db.$client.run('DROP TABLE copied');
+    db.$client.run(
+      `INSERT INTO ${table} (identifier, ${columns}) SELECT ?, ${columns} FROM ${table} WHERE identifier = ?`,
+      [identifier, template],
+    );
   }
 }
 

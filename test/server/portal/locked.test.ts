@@ -66,7 +66,7 @@ for (const file of ['database', 'sessions'] as const) {
     while (!isDone) {
       expect((await show('/developers/keys')).status).toBe(200);
       if (!isDone) shown++;
-      await Bun.sleep(100);
+      await Bun.sleep(400);
     }
     const [answer] = await sent;
     const tookMs = systemClock.monotonicMs() - startedAtMs;

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { DAY_MS } from '../../../shared/clock.ts';
+import type { Db } from '../../../shared/db/connect.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import { openBrowserSecret } from '../../../shared/sign-in/browser-secret.ts';
 import { type CodeRequest, enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
@@ -10,6 +11,7 @@ import { importLines } from '../../support/import.ts';
 import { createMailCounter } from '../../support/mail/mail-counter.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
 import { startTwo } from '../../support/portal/sign-in-acts.ts';
+import { insertProfile } from '../../support/profiles.ts';
 import { fewRounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
@@ -75,6 +77,13 @@ async function world() {
     }
   };
   return { access, clock, ask, known: entered.knownBrowser, forget, isAdmitted, mails };
+}
+
+/** Inserts this many other profiles. */
+function insertOthers(db: Db, length: number): { username: string; email: string }[] {
+  const others = Array.from({ length }, (_, n) => ({ id: 10 + n, username: `u${n}`, email: `u${n}@example.org` }));
+  db.transaction(() => others.forEach((one) => void insertProfile(db, one)));
+  return others;
 }
 
 const pick = (of: readonly unknown[]) => fc.nat(of.length - 1);
@@ -169,12 +178,7 @@ test('strangers can cause at most 10 mails a day to an owner, and can’t lock o
 
 test('strangers with the same IP address, or a thousand mails to others, do not lock out a browser that the owner has used', async () => {
   const { access, ask, clock, known, mails } = await world();
-  const others = Array.from({ length: 1_000 }, (_, n) => ({
-    id: 10 + n,
-    username: `u${n}`,
-    email: `u${n}@example.org`,
-  }));
-  await importLines(access, others);
+  const others = insertOthers(access.db, 1_000);
   const strangersAsk = () => {
     for (let n = 0; n < 10; n++) ask(`stranger${n}`, 'x@example.org');
   };
@@ -222,14 +226,7 @@ test('a network of 48 bits can make at most 100 requests an hour', async () => {
 
 test('at most 1 000 mails an hour are sent; the log reports it, but responses do not', async () => {
   const { access, ask, clock } = await world();
-  await importLines(
-    access,
-    Array.from({ length: 1_001 }, (_, index) => ({
-      id: 10 + index,
-      username: `u${index}`,
-      email: `u${index}@example.org`,
-    })),
-  );
+  insertOthers(access.db, 1_001);
   const askAs = (index: number, address = `u${index}@example.org`) =>
     ask(`u${index}`, address, `10.${index >> 8}.${index & 255}.1`);
   for (let index = 0; index < 1_000; index++) askAs(index);
