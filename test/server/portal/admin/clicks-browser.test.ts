@@ -28,9 +28,9 @@ const WIDE = { width: 1280, height: 800, colorScheme: 'light' } as const;
 /** Clicks, and touches of the passkey, since the count started. */
 type Count = { clicks: number; touches: number };
 
-/** The browser of a new admin, with the passkey; `count` opens the queue and starts a count. */
-async function signedIn(name: string) {
-  const { cookie, authenticator } = await signInAdmin(world, name);
+/** The browser of an admin, with the passkey; `count` opens the queue and starts a count. */
+async function signInGrace() {
+  const { cookie, authenticator } = await signInAdmin(world, 'Grace');
   const { page, troubles } = await openPage('about:blank', WIDE);
   await keepCookie(page.context(), cookie, ORIGIN);
   const seen: Count = { clicks: 0, touches: 0 };
@@ -49,6 +49,18 @@ async function signedIn(name: string) {
     return seen;
   };
   return { page, troubles, count };
+}
+
+let opened: ReturnType<typeof signInGrace> | undefined;
+
+/** The browser of {@link signInGrace}, which tests share. */
+async function signedIn() {
+  opened ??= signInGrace();
+  const { page, troubles } = await opened;
+  troubles.length = 0;
+  await page.setViewportSize(WIDE);
+  await page.emulateMedia({ colorScheme: WIDE.colorScheme });
+  return opened;
 }
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
@@ -84,7 +96,7 @@ const states = (keys: readonly string[]) => keys.map((key) => showKey(access, ke
 
 describe.skipIf(!hasChromium)('an admin', () => {
   test('decides on one request with 2 clicks and a touch, and on three with 5', async () => {
-    const { page, troubles, count } = await signedIn('Grace');
+    const { page, troubles, count } = await signedIn();
     // One: from the queue to the next request, which says the outcome.
     const [first = '', ...others] = await requests(2);
     const one = await count();
@@ -138,7 +150,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
       expectedUsage: null,
       permissions: ['api.lookup', 'api.leaderboard'],
     });
-    const { page, troubles, count } = await signedIn('Noether');
+    const { page, troubles, count } = await signedIn();
     const atOnce = await count();
     const admin = personAt(page);
     await admin.read('Requests');
@@ -184,7 +196,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
 
   test('selects with x, moves with j and k, decides with a and r, but only while the focus is in a row', async () => {
     const [, second = ''] = await requests(3, 'Row');
-    const { page, troubles, count } = await signedIn('Hopper');
+    const { page, troubles, count } = await signedIn();
     await count();
     await page.keyboard.press('x');
     expect(await page.locator(':checked').count()).toBe(0);
@@ -220,7 +232,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
   test('finds Approve… beside the description at 1280 × 800, within ten key presses, and at the bottom of a phone', async () => {
     const [key = ''] = await requests(1, 'Discord role sync');
     await issue(access, { profile: `user${profiles}`, name: 'Another' });
-    const { page } = await signedIn('Lovelace');
+    const { page } = await signedIn();
     await page.goto(`${QUEUE}/keys/${key}`);
     const approve = button(page, 'Approve…');
     const { y = 0, height = 0 } = (await approve.boundingBox()) ?? {};
@@ -258,7 +270,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
   test('sees five rows in 800 pixels, four while the bar is shown, on accessible pages', async () => {
     // Of a long description a row has three lines.
     await requests(8, 'Bot of the queue', { description: `${BADGES} `.repeat(5) });
-    const { page, count } = await signedIn('Turing');
+    const { page, count } = await signedIn();
     await count();
     const begin = page.locator('.begin').last();
     expect(await begin.evaluate((one) => one.clientHeight / 20)).toBe(3);
@@ -282,9 +294,10 @@ describe.skipIf(!hasChromium)('an admin', () => {
 
   test('sees the focused element, never below a sticky bar, on a phone, in a wide window, and at 400% zoom', async () => {
     await requests(6, 'Bot to tab through');
-    const { page, count } = await signedIn('Hamilton');
+    const { page, count } = await signedIn();
     await count();
     const key = await page.locator('input[name="chosen"]').first().getAttribute('value');
+    const random = seededRandom('windows and pages to tab through');
     const hidden: unknown[] = [];
     const opened: string[] = [];
     const sticking: string[] = [];
@@ -302,17 +315,18 @@ describe.skipIf(!hasChromium)('an admin', () => {
           await button(page, 'Approve with my passkey').waitFor();
         },
       ],
-      ...drawQuarter(withoutBar, seededRandom('pages without a bar to tab through')),
+      ...drawQuarter(withoutBar, random),
     ];
+    const windows = [
+      [390, 844],
+      [1280, 800],
+      [320, 256],
+    ] as const;
     const isSticky =
       '["sticky", "fixed"].includes(getComputedStyle(document.querySelector(".bar") ?? document.body).position)';
     for (const [path, open] of pages) {
       await open();
-      for (const [width, height] of [
-        [390, 844],
-        [1280, 800],
-        [320, 256],
-      ] as const) {
+      for (const [width, height] of drawHalf(windows, random)) {
         await page.setViewportSize({ width, height });
         opened.push(`${path} at ${width}`);
         if (await page.evaluate<boolean>(isSticky)) sticking.push(`${path} at ${width}`);
