@@ -165,20 +165,18 @@ async function runAll(folder: string): Promise<boolean> {
     counts.skipped.push(...skipped);
     counts.files.push(...files);
   };
-  const checkSource = async () => {
-    await time('types', checkTypes);
-    await time('lint', lint);
-  };
-  const testAlone = async () => {
+  const test = async () => {
     await time('binary', build);
     if (MODE !== '--fast') await time('tests alone', () => runCounted(ALONE));
+    await time('lint', lint);
+    await time('tests', () =>
+      MODE === '--fast'
+        ? runCounted(parallelOptions())
+        : withChromium((browser) => runCounted(parallelOptions(), browser)),
+    );
   };
-  await Promise.all([checkSource(), testAlone()]);
-  await time('tests', () =>
-    MODE === '--fast'
-      ? runCounted(parallelOptions())
-      : withChromium((browser) => runCounted(parallelOptions(), browser)),
-  );
+  // The type check uses one core, and ends soon after the tests have started.
+  await Promise.all([time('types', checkTypes), test()]);
   checks['no secret, code or token is left behind'] = await time('search for secrets', () => nothingLeaked(kept));
   for (const [name, passed] of Object.entries(checks)) {
     say(`${passed ? 'passed' : 'FAILED'}: ${name}`);
