@@ -98,14 +98,14 @@ describe('the page as it is sent', () => {
 
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
-let wide: ReturnType<OpenPage> | undefined;
+let opened: ReturnType<OpenPage> | undefined;
 
-/** A wide window that tests share, on a path of the server. */
-async function inWideWindow(path: string) {
-  wide ??= openPage('about:blank', { width: 1280, colorScheme: 'light' });
-  const { page, troubles } = await wide;
+/** The window that tests share, this wide, on a path of the server. */
+async function inWindow(path: string, width = 1280) {
+  opened ??= openPage('about:blank', { width, colorScheme: 'light' });
+  const { page, troubles } = await opened;
   troubles.length = 0;
-  await page.setViewportSize({ width: 1280, height: 844 });
+  await page.setViewportSize({ width, height: 844 });
   // Otherwise only the hash might change.
   await page.goto('about:blank');
   await page.goto(server.url + path);
@@ -138,7 +138,7 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)('works with a malformed or unknown hash', async () => {
     const malformed = drawHalf(['#%', '#%E0%A4'], seededRandom('malformed hashes'));
     for (const hash of [...malformed, '#nothing']) {
-      const { page, troubles } = await inWideWindow(`/docs${hash}`);
+      const { page, troubles } = await inWindow(`/docs${hash}`);
       await page.locator('nav.contents').getByRole('link', { name: 'Errors' }).click();
       await page.locator('nav.contents a[aria-current]', { hasText: 'Errors' }).waitFor();
       expect([new URL(page.url()).hash, troubles]).toEqual(['#errors', []]);
@@ -148,14 +148,14 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'is accessible, whatever is unfolded',
     async () => {
-      const { page } = await inWideWindow('/docs');
+      const { page } = await inWindow('/docs');
       await expectUsable(page);
     },
     60_000,
   );
 
   test.skipIf(!hasChromium)('names the current section beside its folded contents, and marks it in them', async () => {
-    const { page } = await openPage(`${server.url}/docs#schemas`, { width: 390, colorScheme: 'light' });
+    const { page } = await inWindow('/docs#schemas', 390);
     await page.locator('nav.contents summary').getByText('Contents: Schemas', { exact: true }).waitFor();
     // A click by Playwright would scroll the page to the sticky contents first.
     await page.evaluate("document.querySelector('nav.contents summary').click()");
@@ -167,7 +167,7 @@ describe('the page in a browser', () => {
   });
 
   test.skipIf(!hasChromium)('copies a line, and follows the links of its contents', async () => {
-    const { page, troubles } = await openPage(`${server.url}/`, { width: 390, colorScheme: 'light' });
+    const { page, troubles } = await inWindow('/', 390);
     expect(page.url()).toBe(`${server.url}/docs`);
     const article = page.locator('#getProfileByUsername');
     await page.getByText('Contents').click();
@@ -185,7 +185,7 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'shows the target of a URL below the sticky bar',
     async () => {
-      const { page } = await inWideWindow('/docs');
+      const { page } = await inWindow('/docs');
       for (const width of [1280, 700]) {
         await page.setViewportSize({ width, height: 844 });
         for (const id of ['permissions', 'errors', 'headers']) {
@@ -230,7 +230,7 @@ describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'has a link, visible once focused, with which keyboard users skip the contents',
     async () => {
-      const { page, troubles } = await inWideWindow('/docs');
+      const { page, troubles } = await inWindow('/docs');
       const clip = () => page.evaluate<string>('getComputedStyle(document.querySelector(".skip")).clipPath');
       expect(await clip()).not.toBe('none');
       await page.keyboard.press('Tab');
