@@ -62,8 +62,12 @@ CREATE TABLE badges (
 );
 CREATE ROLE backend LOGIN;
 GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON users, aliases, badges, links TO backend;
-INSERT INTO users (id, name, email, theme) VALUES
-  (1, 'ada', 'ada@example.org', E'{\\n"accent": "#fff"\\n}'), (2, 'bea', 'bea@example.org', '{}'), (3, 'cem', NULL, '{}');
+INSERT INTO users (id, name, email, auth_id, theme) VALUES
+  (1, 'ada', 'ada@example.org', 'auth0|ada', E'{\\n"accent": "#fff"\\n}'), (2, 'bea', 'bea@example.org', NULL, '{}'),
+  (3, 'cem', NULL, NULL, '{}');
+INSERT INTO users (id, name) VALUES (4, 'dan'), (5, 'eve'), (6, 'fay'), (7, 'gus');
+INSERT INTO aliases (name, user_id) VALUES ('lovelace', 1), ('countess', 1);
+INSERT INTO badges (user_id, name, enabled) VALUES (1, 'early', true), (1, 'donor', false);
 INSERT INTO links (user_id, name, url) VALUES (1, 'code', 'https://code.example.org/ada');
 `;
 
@@ -176,7 +180,7 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
     expect(await world.stored()).toEqual(await world.wanted());
   }
 
-  test('the first run sends all users with their links', async () => {
+  test('the first run sends all users with their links, aliases and badges', async () => {
     await expectSame();
     const ada = await (await world.lookUp(1)).json();
     expect(ada).toMatchObject({
@@ -188,10 +192,9 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
 
   test('the next run sends changed, new, deleted and renamed users, and swapped names and links', async () => {
     const { sql } = world.postgres;
-    await sql("INSERT INTO users (id, name) VALUES (4, 'dan'), (5, 'eve'), (6, 'fay'), (7, 'gus')", 'backend');
-    await expectSame();
     await sql(
-      `UPDATE users SET views = 7 WHERE id = 1;
+      `INSERT INTO users (id, name) VALUES (10, 'jon');
+       UPDATE users SET views = 7 WHERE id = 1;
        UPDATE users SET id = 70 WHERE id = 7;
        DELETE FROM users WHERE id = 4;
        UPDATE users SET name = 'eva' WHERE id = 5; UPDATE users SET name = 'eve' WHERE id = 6;
@@ -203,13 +206,10 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
     await expectSame();
     expect((await world.lookUp(4)).status).toBe(404);
     expect(await (await world.lookUp(2)).json()).toMatchObject({ username: 'cem' });
-    await sql('TRUNCATE links', 'backend');
-    await expectSame();
   });
 
   test('a ban in a PostgreSQL row makes the profile’s key get a 401, and lifting it makes the key work again', async () => {
     const { sql } = world.postgres;
-    await expectSame();
     const answerToKey = await world.keyOf('ada');
     expect(await answerToKey()).toBe(200);
     await sql('UPDATE users SET banned = true WHERE id = 1', 'backend');
@@ -223,25 +223,25 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
 
   test('the next run sends changed aliases, auth IDs, badges and assets, and who is on the leaderboard', async () => {
     const { sql } = world.postgres;
-    for (const change of [
-      `UPDATE users SET auth_id = 'auth0|ada', avatar_url = 'https://cdn.example.org/1.png' WHERE id = 1;
-       INSERT INTO aliases (name, user_id) VALUES ('lovelace', 1), ('countess', 1);
-       INSERT INTO badges (user_id, name, enabled) VALUES (1, 'early', true), (1, 'donor', false)`,
-      // An alias and an auth ID that another user gets.
-      `UPDATE users SET auth_id = NULL WHERE id = 1; UPDATE users SET auth_id = 'auth0|ada' WHERE id = 2;
-       UPDATE aliases SET user_id = 2 WHERE name = 'countess'`,
-      // Of each user only one table.
-      "INSERT INTO aliases (name, user_id) VALUES ('augusta', 3); UPDATE badges SET enabled = NOT enabled",
-    ]) {
-      await sql(change, 'backend');
-      await expectSame();
-    }
+    // An alias and an auth ID that another user gets.
+    await sql(
+      `UPDATE users SET auth_id = NULL, avatar_url = 'https://cdn.example.org/1.png' WHERE id = 1;
+       UPDATE users SET auth_id = 'auth0|ada' WHERE id = 2; UPDATE aliases SET user_id = 2 WHERE name = 'countess'`,
+      'backend',
+    );
+    await expectSame();
     expect(await world.board()).toContain(2);
-    // User 2 has no badges and is not the only one with aliases.
-    const tables = drawQuarter(['aliases', 'badges'], seededRandom('truncated tables'));
-    await sql(`TRUNCATE ${tables.join()}; UPDATE users SET show_on_leaderboard = false WHERE id = 2`, 'backend');
+    // Of each user only one table.
+    await sql(
+      `INSERT INTO aliases (name, user_id) VALUES ('augusta', 3); UPDATE badges SET enabled = NOT enabled;
+       UPDATE users SET show_on_leaderboard = false WHERE id = 2`,
+      'backend',
+    );
     await expectSame();
     expect(await world.board()).not.toContain(2);
+    const [table] = drawQuarter(['aliases', 'badges', 'links'], seededRandom('truncated table'));
+    await sql(`TRUNCATE ${table}`, 'backend');
+    await expectSame();
   });
 
   test('the trial in docs/fresh.md runs the script once, without systemd', async () => {
@@ -339,13 +339,12 @@ describe.skipIf(isAbsent)('lookups follow the changes in PostgreSQL', () => {
       expect(await world.run({ profilectl: 'cp changes.jsonl sent; profilectl "$@"' })).toMatchObject(DONE);
       const there = (await world.wanted()).length;
       expect(readFileSync(sent, 'utf8').split('\n').length - 1).toBeGreaterThan(there);
-      await expectSame();
+      expect(await world.stored()).toEqual(await world.wanted());
     }
   });
 
   test('the export of deploy/import writes the same lines as the feed, and when it began', async () => {
     const { state, postgres } = world;
-    await expectSame();
     const file = join(state, 'profiles.jsonl');
     const began = systemClock.nowMs();
     const env = commandEnvironment({ ...postgres.environment, PGUSER: ROLE });
