@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../shared/db-files/open.ts';
 import { cleanEnvironment, commandEnvironment, fromSource, PROJECT } from './support/cli.ts';
@@ -8,7 +8,7 @@ import { startServerProcess } from './support/machine/server-process.ts';
 import { tempFolder } from './support/world.ts';
 
 // Loading files that are not used slows down every start without being noticed. Each process here lists at its end
-// which files it has loaded: Bun keeps those of `import` and of `require` in one place, except main.ts, which is
+// or at a signal, which files it has loaded: Bun keeps those of `import` and of `require` in one place, except main.ts, which is
 // still running.
 
 const folder = tempFolder();
@@ -16,7 +16,11 @@ const LIST = join(folder, 'loaded.txt');
 const PRELOAD = join(folder, 'preload.ts');
 writeFileSync(
   PRELOAD,
-  `process.on('exit', () => require('node:fs').writeFileSync('${LIST}', Object.keys(require.cache).join('\\n')));`,
+  `const list = () => {
+    require('node:fs').writeFileSync('${LIST}.new', Object.keys(require.cache).join('\\n'));
+    require('node:fs').renameSync('${LIST}.new', '${LIST}');
+  };
+  process.on('exit', list).on('SIGUSR2', list);`,
 );
 const DATABASE_PATH = join(folder, 'profiles.db');
 openDatabase(DATABASE_PATH, 'serve').$client.close();
@@ -103,15 +107,17 @@ test('a command loads what it uses: the database and schemas, but no prompts, ma
 });
 
 test('the server starts and answers without schemas of bodies, prompts, mail or slow modules of Bun, and loads the document on request', async () => {
-  const serve = async (...paths: string[]) => {
-    const environment = cleanEnvironment({ PORT: '0', DATABASE_PATH });
-    const server = await startServerProcess({}, { words: listing(['serve']), environment });
-    const ask = (path: string) => (path.startsWith('/developers') ? fetch(server.url + path) : get(server, path));
-    for (const path of paths) expect((await ask(path)).status).toBe(200);
-    expect(await server.end()).toBe(0);
+  const environment = cleanEnvironment({ PORT: '0', DATABASE_PATH });
+  const server = await startServerProcess({}, { words: listing(['serve']), environment });
+  const ask = async (...paths: string[]) => {
+    const asked = (path: string) => (path.startsWith('/developers') ? fetch(server.url + path) : get(server, path));
+    for (const path of paths) expect((await asked(path)).status).toBe(200);
+    rmSync(LIST, { force: true });
+    server.signal('SIGUSR2');
+    while (!existsSync(LIST)) await Bun.sleep(5);
     return loaded('server/docs/', 'server/process/workers/', 'shared/api/', 'shared/mail/m');
   };
-  const started = await serve('/readyz');
+  const started = await ask('/readyz');
   const parts = [
     'nodemailer',
     '@simplewebauthn/server',
@@ -127,11 +133,12 @@ test('the server starts and answers without schemas of bodies, prompts, mail or 
   // node:worker_threads takes 1.5 ms. Warnings on certificates need node:crypto; Commander loads the rest but node:net.
   const builtins = ['buffer', 'child_process', 'crypto', 'fs', 'net', 'path', 'util'];
   expect(builtinsOfLoaded()).toEqual(builtins.map((name) => `node:${name}`));
-  const asked = await serve('/developers', '/developers/admin/sign-in', '/openapi.json', '/docs');
+  const asked = await ask('/developers', '/developers/admin/sign-in', '/openapi.json', '/docs');
   // The pages' own thread loads it.
   expect(loaded()).not.toContain('@simplewebauthn/server');
   for (const part of ['server/docs/served.ts', 'server/docs/page/page.ts']) expect(asked).toContain(part);
   // The document was made at build time: the code that makes it is not loaded.
   expect(asked).not.toContain('server/docs/openapi/document.ts');
   expect(hasWholeZod()).toBe(false);
+  expect(await server.end()).toBe(0);
 });

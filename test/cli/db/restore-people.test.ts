@@ -13,9 +13,10 @@ import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-fi
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
 import { commandEnvironment, type Finished, profilectl, profilectlWords } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
 import { refusal } from '../../support/refusal.ts';
-import { rounds, seededRandom } from '../../support/rounds.ts';
+import { fewRounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
 const OPERATOR = onBox('root');
@@ -59,7 +60,7 @@ async function world() {
     const mallory = await enrol(access, 'Mallory');
     return { laptop, mallory, token: (await signIn(access, mallory)).token };
   });
-  expect((await run('db', 'backup', file)).code).toBe(0);
+  expect((await runCommand(['db', 'backup', file, '--db', db])).code).toBe(0);
   await withAccess(db, async (access) => {
     removeAdmin(access, 'Mallory', OPERATOR);
     await enrol(access, 'Mallory');
@@ -133,7 +134,7 @@ test('a restore that is killed at any moment never leaves a database with people
   const startedMs = performance.now();
   expect((await profilectl(['db', 'restore', file, '--yes', '--db', join(folder, 'other.db')])).code).toBe(0);
   const usualMs = performance.now() - startedMs;
-  const kills = rounds(10);
+  const kills = fewRounds(10);
   const random = seededRandom('killed restores');
   for (let kill = 0; kill < kills; kill++) {
     const child = Bun.spawn(profilectlWords(['db', 'restore', file, '--yes', '--db', db]), {

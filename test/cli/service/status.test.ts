@@ -17,6 +17,7 @@ import { sendDueNotices } from '../../support/mail/notices.ts';
 import { startWebhook, status as statusOf } from '../../support/mail/webhook.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 const DAY_MS = 86_400_000;
@@ -181,14 +182,15 @@ describe('status without a running server', () => {
     expect(warnings).toContain(`The certificate in ${broken} can't be read.`);
   });
 
-  test('refuses a missing database and one of an older schema, naming the path', async () => {
+  test('refuses a missing database and, as db vacuum does, one of an older schema, naming the path', async () => {
     const path = join(tempFolder(), 'profiles.db');
     makeDatabase(path);
-    const older = await profilectl(['status', '--db', path], { program: nextVersion().words });
-    expect([older.code, older.stderr]).toEqual([
-      1,
-      expect.stringContaining(`The database ${path} has an older schema`),
-    ]);
+    const { words: program } = nextVersion();
+    for (const words of drawHalf([['status'], ['db', 'vacuum']], seededRandom('commands on an older schema'))) {
+      const older = await profilectl([...words, '--db', path], { program });
+      const sentence = expect.stringContaining(`The database ${path} has an older schema`);
+      expect([older.code, older.stderr]).toEqual([1, sentence]);
+    }
     const { code, stderr } = await runCommand(['status', '--db', '/none/profiles.db']);
     expect([code, stderr.includes('/none/profiles.db')]).toEqual([1, true]);
   });
