@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../cli/keys/local-keys.ts';
 import type { Person } from '../../shared/actor.ts';
 import { listLog } from '../../shared/admins/audit-log.ts';
+import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { KeyFact } from '../../shared/keys/key-version.ts';
 import { withdrawKey } from '../../shared/keys/life/lifecycle.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
@@ -10,7 +11,7 @@ import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { isDecision } from '../../shared/operations/who.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
 import { onBox } from '../support/actors.ts';
-import { insertKeyAs, otherCase, UNKNOWN_KEY, unknownButAlike } from '../support/identifiers.ts';
+import { copyKey, insertKeyAs, otherCase, UNKNOWN_KEY, unknownButAlike } from '../support/identifiers.ts';
 import { DESCRIPTION, issue, keyIn, mails, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { refusal } from '../support/refusal.ts';
@@ -20,6 +21,10 @@ import { testClock, testDeps } from '../support/world.ts';
 
 const OWN = 1;
 const OTHERS = 2;
+/** Whose key is copied. */
+const TEMPLATES = 1_000;
+
+let copies = 0;
 
 const PEOPLE = {
   operator: onBox('root'),
@@ -73,12 +78,21 @@ async function world() {
   const deps = { ...testDeps({ clock }), clock };
   insertProfile(deps.db, { id: OWN });
   insertProfile(deps.db, { id: OTHERS });
+  let template: Promise<string> | undefined;
+  /** A key of a profile in this state. Active ones are copies of one that was approved. */
+  const keyOf = async (state: KeyState, profileId: number): Promise<string> => {
+    if (state !== 'Active') return keyIn(state, deps, `user${profileId}`);
+    template ??= keyIn('Active', deps, `user${insertProfile(deps.db, { id: TEMPLATES })}`);
+    const identifier = `copy${String(++copies).padStart(4, '0')}`;
+    copyKey(deps.db, await template, identifier, profileId);
+    return identifier;
+  };
   const inputFor = async (name: Name, profileId: number): Promise<Record<string, unknown>> => {
     const profile = `user${profileId}`;
     if (name === 'request') return { profile, name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
     if (name === 'list') return { profile };
     if (name === 'queue') return { limit: 1 };
-    const identifier = await keyIn(OPERATIONS[name].from?.[0] ?? 'pending', deps, profile);
+    const identifier = await keyOf(OPERATIONS[name].from?.[0] ?? 'pending', profileId);
     return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1, rateLimits: [{ quota: 7, windowSeconds: 60 }] };
   };
   const act = (name: Name, actor: Person, input: Record<string, unknown>) =>

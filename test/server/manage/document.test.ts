@@ -6,24 +6,20 @@ import { resolved } from '../../../server/docs/openapi/read.ts';
 import type { OpenApi, Operation } from '../../../server/docs/openapi/types.ts';
 import { manageDocument } from '../../../server/manage/document/document.ts';
 import { LOGIN_ROUTES, MANAGE_ROUTES } from '../../../server/manage/routes.ts';
-import { systemClock } from '../../../shared/clock.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
-import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { startTestServer } from '../../support/http.ts';
 import { call, expectRefused, personTokenFor, sendLines, tokenFor } from '../../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
 
 // The helpers of the other tests of this folder check that each response matches the document.
 
-const server = await startTestServer({
-  variables: { PUBLIC_URL: 'https://api.example.org/lookup', TRUSTED_PROXIES: '127.0.0.1' },
-});
-// The portal's thread has the clock of this machine.
-const access = { ...server.deps, clock: systemClock, sessions: openSessionsFile(server.deps.config.databasePath) };
+const world = pageWorld({ PUBLIC_URL: 'https://api.example.org/lookup', TRUSTED_PROXIES: '127.0.0.1' });
+const { access } = world;
+const server = await serverOfPages(world);
 
 test('the OpenAPI document of /manage is public, and has the server’s own URL', async () => {
   const answer = await fetch(`${server.url}/manage/openapi.json`);

@@ -6,7 +6,7 @@ import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { drawHalf, seededRandom } from '../../support/rounds.ts';
+import { drawQuarter, seededRandom } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // The pages of a list of keys.
@@ -37,10 +37,10 @@ async function world() {
   return { deps, clock, page, pagesOf };
 }
 
+const { deps, clock, page, pagesOf } = await world();
 const chance = seededRandom('lengths of pages of keys');
 
 test('the pages together are the whole list, for every filter and length', async () => {
-  const { deps, pagesOf } = await world();
   const filters: ListInput[] = [
     {},
     ...KEY_STATES.map((state) => ({ states: [state] })),
@@ -54,7 +54,7 @@ test('the pages together are the whole list, for every filter and length', async
   for (const filter of filters) {
     const whole = (await keysListed(deps, filter)).map(({ identifier }) => identifier);
     expect(whole.length).toBeGreaterThan(0);
-    for (const limit of drawHalf([1, 2, 5, 50], chance)) {
+    for (const limit of drawQuarter([1, 2, 5, 50], chance)) {
       const found = await pagesOf(filter, limit);
       expect([filter, limit, found.flat()]).toEqual([filter, limit, whole]);
       expect(found.slice(0, -1).every(({ length }) => length === limit)).toBe(true);
@@ -62,8 +62,15 @@ test('the pages together are the whole list, for every filter and length', async
   }
 });
 
+test('a cursor with the identifier of another profile’s key reveals nothing about that key', async () => {
+  const own = { kind: 'owner', name: 'owner', profileId: 1 } as const;
+  const [others] = (await page({ profile: 'user2', states: ['pending'] })).keys;
+  const listed = (place: string) => perform(deps, own, OPERATIONS.list, { limit: 50, after: place });
+  const at = Date.parse(others?.requestedAt ?? '');
+  expect(await listed(`1-${at}-${others?.identifier}`)).toEqual(await listed(`1-${at}-00000000`));
+});
+
 test('the next page skips no key if keys are decided or requested in between', async () => {
-  const { deps, clock, page } = await world();
   const states: KeyState[] = ['pending'];
   const whole = (await keysListed(deps, { states })).map(({ identifier }) => identifier);
   const first = await page({ states, limit: 2 });
@@ -74,17 +81,7 @@ test('the next page skips no key if keys are decided or requested in between', a
   expect(rest.keys.map(({ identifier }) => identifier)).toEqual([...whole.slice(2), late]);
 });
 
-test('a cursor with the identifier of another profile’s key reveals nothing about that key', async () => {
-  const { deps, page } = await world();
-  const own = { kind: 'owner', name: 'owner', profileId: 1 } as const;
-  const [others] = (await page({ profile: 'user2', states: ['pending'] })).keys;
-  const listed = (place: string) => perform(deps, own, OPERATIONS.list, { limit: 50, after: place });
-  const at = Date.parse(others?.requestedAt ?? '');
-  expect(await listed(`1-${at}-${others?.identifier}`)).toEqual(await listed(`1-${at}-00000000`));
-});
-
 test('the previous and the next request in the queue skip those being approved, and are still found after a decision', async () => {
-  const { deps, page } = await world();
   const neighbours = async (identifier = '') => {
     const { previous, next } = await perform(deps, onBox('operator'), OPERATIONS.queuePlace, { identifier });
     return [previous, next];

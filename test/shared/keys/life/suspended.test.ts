@@ -13,11 +13,11 @@ import { storeReminders } from '../../../../shared/outbox/reminders.ts';
 import { countProfiles } from '../../../../shared/profiles/list.ts';
 import { checkDatabase } from '../../../../shared/upkeep/check.ts';
 import { onBox } from '../../../support/actors.ts';
-import { profilectl } from '../../../support/cli.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { get, startTestServer } from '../../../support/http.ts';
 import { changeByHand } from '../../../support/import.ts';
 import { approveKey, issue, keysListed, mails, moveByAdmin, request } from '../../../support/keys.ts';
+import { runCommand } from '../../../support/machine/command.ts';
 import { sendDueNotices } from '../../../support/mail/notices.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
@@ -65,7 +65,7 @@ describe('the secret of a suspended key', () => {
     const { databasePath } = server.deps.config;
     const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${join(server.deps.folder, 'mail')}` };
     const run = async (...words: string[]) => {
-      const { code, stdout } = await profilectl(['keys', ...words], { variables });
+      const { code, stdout } = await runCommand(['keys', ...words], { variables });
       expect(code).toBe(0);
       return stdout;
     };

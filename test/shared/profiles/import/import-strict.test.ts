@@ -33,7 +33,7 @@ test('one conflict at the very end prevents the import', async () => {
 
 test('a line can use a name that another profile gives up thousands of lines later', async () => {
   const deps = testDeps();
-  const count = 3_000;
+  const count = 2_000;
   const named = (shift: number) =>
     Array.from({ length: count }, (_, i) => ({
       id: i + 1,
