@@ -3,14 +3,14 @@ import { get } from '../support/http.ts';
 import { changeByHand, importLines } from '../support/import.ts';
 import { startServerProcess } from '../support/machine/server-process.ts';
 import { keyFor } from '../support/requests.ts';
-import { rounds } from '../support/rounds.ts';
+import { fewRounds } from '../support/rounds.ts';
 import { testDeps } from '../support/world.ts';
 
 // A serving process caches what it has read, but must show what this process commits.
 
 const PROFILES = 20;
 /** Half by an operator's own SQL, half by imports. */
-const COMMITS = 2 * rounds(200);
+const COMMITS = 2 * fewRounds(200);
 
 const createdAt = '2024-05-01T00:00:00.000Z';
 
@@ -117,7 +117,7 @@ test('a name that moves to another profile finds it at once, and a renamed profi
   const keep = async (names: readonly string[]) => {
     for (let turn = 0; turn < 4; turn++) for (const name of names) await found(name);
   };
-  for (let turn = 0; turn < rounds(20); turn++) {
+  for (let turn = 0; turn < fewRounds(20); turn++) {
     await keep(['one', 'two', 'shared', 'uno']);
     const [from, to] = turn % 2 === 0 ? [1, 2] : [2, 1];
     await importLines(deps, [

@@ -18,9 +18,9 @@ export function rounds(full: number): number {
   return Math.max(1, Math.ceil(full * factor));
 }
 
-/** Half as many as {@link rounds} by default, for rounds that take long. */
-export function fewRounds(full: number): number {
-  return TRIES_ALL ? rounds(full) : rounds(full / 2);
+/** Half as many as {@link rounds} by default, or another `part` of it, for rounds that take long. */
+export function fewRounds(full: number, part = 1 / 2): number {
+  return TRIES_ALL ? rounds(full) : rounds(full * part);
 }
 
 /** Numbers from 0 to below 1 that depend only on {@link SEED} and `name`. Use each name once. */

@@ -9,6 +9,7 @@ import { profilectl } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine/small-disk.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
@@ -150,6 +151,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     while (!server.printed().includes('Quotas cannot be written')) {
       expect(await remaining()).toBe(first - asked++);
       expect(asked).toBeLessThan(5_000);
+      await Bun.sleep(10);
     }
     expect(server.printed().split('Quotas cannot be written').length).toBe(2);
     expect((await get(server, '/readyz')).status).toBe(200);
@@ -268,27 +270,29 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const disk = mountSmallDisk(64 * MIB);
     const DATABASE_PATH = join(disk.folder, 'profiles.db');
     const variables = { DATABASE_PATH, METRICS_TOKEN: 'scraper.7Rk2mQ9bTzA~' };
-    const importMany = (count: number) => {
-      const lines = Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `n${at + 1}` }));
-      return profilectl(['profiles', 'import', '-'], {
-        variables,
-        stdin: jsonLines(...lines.map((line) => ({ ...line, customize: { text: 'x'.repeat(2_000) } }))),
-      });
+    const deps = testDeps({ variables: { DATABASE_PATH } });
+    const importMany = async (count: number) => {
+      const customize = { text: 'x'.repeat(2_000) };
+      await importLines(
+        deps,
+        Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `n${at + 1}`, customize })),
+      );
+      deps.db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
     };
     /** The warnings of `status` about the disk with this many bytes free. */
     const statusWith = async (leave: number) => {
       disk.fill(leave);
-      const { stdout } = await profilectl(['status', '--json'], { variables });
+      const { stdout } = await runCommand(['status', '--json'], { variables });
       const { disk: room, warnings } = JSON.parse(stdout);
       disk.empty();
       expect(room.totalBytes).toBe(64 * MIB);
       expect(Math.abs(room.freeBytes - leave)).toBeLessThan(MIB / 2);
       return (warnings as string[]).filter((warning) => warning.includes('The disk of '));
     };
-    expect((await importMany(1)).code).toBe(0);
+    await importMany(1);
     expect(await statusWith(7 * MIB)).toEqual([]);
     expect(await statusWith(6 * MIB)).toEqual([expect.stringContaining(' has 6.0 MiB left, 9% of it. ')]);
-    expect((await importMany(2_000)).code).toBe(0);
+    await importMany(2_000);
     const threeTimes = 3 * statSync(DATABASE_PATH).size;
     expect(threeTimes).toBeGreaterThan(10 * MIB);
     expect(await statusWith(threeTimes + MIB)).toEqual([]);

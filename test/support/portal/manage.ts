@@ -10,7 +10,7 @@ import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { beginSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../actors.ts';
-import { profilectlWords } from '../cli.ts';
+import { NO_JIT, profilectlWords } from '../cli.ts';
 import { hold, responseFaults } from '../network/document.ts';
 import { noteSecretsIn } from '../secret-search.ts';
 import { CLIENT } from './access.ts';
@@ -25,16 +25,9 @@ export function tokenFor(access: Access, changes: Partial<NewToken> = {}): strin
 
 /** The command with which a server imports profiles into this database. */
 export function feedCommandFor({ config }: Pick<Access, 'config'>): string[] {
-  return profilectlWords([
-    'profiles',
-    'import',
-    '-',
-    '--from-server',
-    thisProgram(),
-    '--json',
-    '--db',
-    config.databasePath,
-  ]);
+  const words = ['profiles', 'import', '-', '--from-server', thisProgram(), '--json', '--db', config.databasePath];
+  // The server starts it without an environment.
+  return ['/usr/bin/env', ...Object.entries(NO_JIT).map((one) => one.join('=')), ...profilectlWords(words)];
 }
 
 /** Sends lines to /manage/v1/profiles. */
