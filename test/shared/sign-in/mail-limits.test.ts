@@ -11,7 +11,6 @@ import { importLines } from '../../support/import.ts';
 import { createMailCounter } from '../../support/mail/mail-counter.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
 import { startTwo } from '../../support/portal/sign-in-acts.ts';
-import { insertProfile } from '../../support/profiles.ts';
 import { fewRounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
@@ -80,10 +79,16 @@ async function world() {
 }
 
 /** Inserts this many other profiles. */
-function insertOthers(db: Db, length: number): { username: string; email: string }[] {
-  const others = Array.from({ length }, (_, n) => ({ id: 10 + n, username: `u${n}`, email: `u${n}@example.org` }));
-  db.transaction(() => others.forEach((one) => void insertProfile(db, one)));
-  return others;
+function insertOthers({ $client }: Db, length: number): { username: string; email: string }[] {
+  $client.run(
+    `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
+       followers_count, show_followers_count, created_at, email)
+     WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)
+     SELECT 10 + i, 'u' || i, 'U', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0, 'u' || i || '@example.org' FROM n`,
+    [length],
+  );
+  $client.run('INSERT INTO profile_names SELECT username, id, 0, username FROM profiles WHERE id >= 10');
+  return Array.from({ length }, (_, n) => ({ username: `u${n}`, email: `u${n}@example.org` }));
 }
 
 const pick = (of: readonly unknown[]) => fc.nat(of.length - 1);
