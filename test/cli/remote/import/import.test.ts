@@ -13,7 +13,7 @@ import { BACKEND_ANSWER } from '../../../support/network/answers.ts';
 import { feedCommandFor, tokenFor } from '../../../support/portal/manage.ts';
 import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 import { refusal } from '../../../support/refusal.ts';
-import { drawQuarter, fewRounds, seededRandom } from '../../../support/rounds.ts';
+import { drawQuarter, rounds, seededRandom } from '../../../support/rounds.ts';
 import { byId, linesOf, modelOf, storedProfiles } from '../../../support/storage/import-model.ts';
 import { tempFolder, testClock, testDeps } from '../../../support/world.ts';
 
@@ -213,7 +213,7 @@ test('swapping names across many requests has the same result as a local import'
       expect(there).toEqual(here);
       for (const deps of [local, remote]) deps.db.$client.close();
     }),
-    { numRuns: fewRounds(15) },
+    { numRuns: rounds(15) },
   );
 }, 120_000);
 
@@ -292,7 +292,7 @@ for (const merge of drawQuarter([true, false], chance)) {
         expect(outcome.imported).toBe(rest.filter((line) => line.deleted === undefined).length);
         deps.db.$client.close();
       }),
-      { numRuns: fewRounds(80) },
+      { numRuns: rounds(80) },
     );
   }, 120_000);
 }
