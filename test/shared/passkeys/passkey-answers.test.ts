@@ -18,7 +18,7 @@ import {
   USUAL_FLAGS,
 } from '../../support/portal/authenticator.ts';
 import { verifyAssertion, verifyRegistration } from '../../support/portal/webauthn.ts';
-import { fewRounds } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 
 // A second implementation, which does not parse CBOR and verifies with OpenSSL, checks each response, too.
 
@@ -176,10 +176,10 @@ describe('an assertion', () => {
         seen[fault === null ? 'accepted' : 'refused']++;
         expect({ sent, fault, isRefused: fault !== null }).toEqual({ sent, fault, isRefused: others !== null });
       }),
-      { numRuns: fewRounds(1200) },
+      { numRuns: rounds(1200) },
     );
-    expect(seen.accepted).toBeGreaterThan(fewRounds(150));
-    expect(seen.refused).toBeGreaterThan(fewRounds(300));
+    expect(seen.accepted).toBeGreaterThan(rounds(150));
+    expect(seen.refused).toBeGreaterThan(rounds(300));
   });
 
   const [authenticator] = AUTHENTICATORS.ES256;
@@ -343,9 +343,9 @@ describe('a registration', () => {
         expect({ sent, fault, isRefused: fault !== null }).toEqual({ sent, fault, isRefused: others !== null });
         if (fault === null) expect((await registerBy(sent)).publicKey.equals(authenticator.publicKey)).toBe(true);
       }),
-      { numRuns: fewRounds(500) },
+      { numRuns: rounds(500) },
     );
-    expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(fewRounds(40));
+    expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(rounds(40));
   });
 
   const [first, second] = AUTHENTICATORS.ES256;

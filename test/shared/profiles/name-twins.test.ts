@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { foldName, nameFault } from '../../../shared/profiles/name.ts';
 import { importLines, namesById } from '../../support/import.ts';
-import { drawQuarter, fewRounds, seededRandom } from '../../support/rounds.ts';
+import { drawQuarter, rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Names that differ only in spelling are the same name.
@@ -93,9 +93,9 @@ test('two names with the same folded form never coexist, however they are spelle
         expect(stored.map(([, spelled]) => foldName(spelled))).toEqual(stored.map(([of]) => of));
       },
     ),
-    { numRuns: fewRounds(250) },
+    { numRuns: rounds(250) },
   );
-  expect(Math.min(refusals, imports)).toBeGreaterThan(fewRounds(50));
+  expect(Math.min(refusals, imports)).toBeGreaterThan(rounds(50));
 });
 
 test('another spelling of an existing name is refused, and the reason says which profile has it', async () => {
@@ -115,7 +115,7 @@ test('another spelling of an existing name is refused, and the reason says which
       const reason = `the name "${other}" is held by profile 1`;
       expect(refused).toEqual(alike ? [{ line: 2, id: 2, field: 'username', reason }] : []);
     }),
-    { numRuns: fewRounds(120) },
+    { numRuns: rounds(120) },
   );
 });
 

@@ -6,7 +6,7 @@ import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { exportText, importLines, jsonLines } from '../../../support/import.ts';
 import { runCommand } from '../../../support/machine/command.ts';
-import { fewRounds } from '../../../support/rounds.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
 /** A database with a log reader on its own connection, as a server has it. */
@@ -82,7 +82,7 @@ test('a reader at any time learns of every profile that changed, or that any pro
   let seen = await linesById();
   let seq = start;
   let reported = 0;
-  for (let step = 0; step < fewRounds(300); step++) {
+  for (let step = 0; step < rounds(300); step++) {
     const lines = Array.from({ length: 1 + random(6) }, () => {
       const id = 1 + random(12);
       if (random(25) === 0) return { id, deleted: true };
@@ -106,7 +106,7 @@ test('a reader at any time learns of every profile that changed, or that any pro
     seq = changes.seq;
     expect(since(seq)).toEqual({ seq, ids: [] });
   }
-  expect(reported).toBeGreaterThan(fewRounds(40));
+  expect(reported).toBeGreaterThan(rounds(40));
 });
 
 test('a rollback, and a transaction without changes, records nothing', async () => {
