@@ -12,14 +12,13 @@ import { makeSbom } from './sbom.ts';
 import { createStage, type Packing, packStage } from './stage.ts';
 import { BUN_VERSION, TARGETS, type Target } from './targets.ts';
 
-// `bun run release [--target <name>]… [--out <folder>] [--level <0 to 12>]` builds the files of a release
-// (docs/release.md).
+// `bun run release [--target <name>]… [--out <folder>] [--uncompressed]` builds the files of a release (docs/release.md).
 
 const { values } = parseArgs({
   options: {
     target: { type: 'string', multiple: true },
     out: { type: 'string', default: 'dist/release' },
-    level: { type: 'string', default: '6' },
+    uncompressed: { type: 'boolean', default: false },
   },
 });
 
@@ -56,7 +55,7 @@ async function makeRelease(
   folder: string,
   targets: readonly Target[],
   out: string,
-  level: Packing['level'],
+  isCompressed: boolean,
 ): Promise<void> {
   if (Bun.version !== BUN_VERSION) throw new Error(`A release requires Bun ${BUN_VERSION}; this is ${Bun.version}.`);
   const seconds = Number(await run('git', 'log', '-1', '--format=%ct'));
@@ -68,7 +67,7 @@ async function makeRelease(
   made.set(`${manifest.name}-${manifest.version}.cdx.json`, makeSbom(time));
   const files = await releaseFiles(folder, time.toISOString().slice(0, 10));
   for (const target of targets) {
-    for (const [name, bytes] of await makeTarget(join(folder, target.name), target, files, { seconds, level }))
+    for (const [name, bytes] of await makeTarget(join(folder, target.name), target, files, { seconds, isCompressed }))
       made.set(name, bytes);
     rmSync(join(folder, target.name), { recursive: true });
   }
@@ -87,7 +86,7 @@ if (unknown !== undefined) {
 const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-release-'));
 try {
   const targets = TARGETS.filter(({ name }) => values.target?.includes(name) ?? true);
-  await makeRelease(folder, targets, resolve(values.out), Number(values.level) as Packing['level']);
+  await makeRelease(folder, targets, resolve(values.out), !values.uncompressed);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -7,10 +7,8 @@ export const EXECUTABLE = 0o755;
 
 const READABLE = 0o644;
 
-type Level = NonNullable<Bun.LibdeflateCompressionOptions['level']>;
-
-/** How a stage is packed: the modification time of its files, in seconds since 1970, and how much gzip compresses, 0 to 12. */
-export type Packing = { seconds: number; level: Level };
+/** How a stage is packed: the modification time of its files, in seconds since 1970, and whether gzip makes it smaller. */
+export type Packing = { seconds: number; isCompressed: boolean };
 
 /** A folder that collects the files of one archive. */
 export type Stage = {
@@ -49,8 +47,8 @@ export function createStage(folder: string): Stage {
  * everything belongs to root, and the compressor is Bun's own.
  */
 export async function packStage({ folder }: Stage, name: string, packing: Packing): Promise<Uint8Array<ArrayBuffer>> {
-  const { seconds, level } = packing;
+  const { seconds, isCompressed } = packing;
   const options = ['--format=ustar', '--sort=name', `--mtime=@${seconds}`, '--owner=0', '--group=0', '--numeric-owner'];
   const tar = await runForBytes('tar', '--create', ...options, '--file=-', '--directory', folder, name);
-  return Bun.gzipSync(tar, { library: 'libdeflate', level });
+  return Bun.gzipSync(tar, { library: 'libdeflate', level: isCompressed ? 6 : 0 });
 }

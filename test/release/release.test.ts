@@ -53,7 +53,7 @@ const release = (checkout: string, out: string, targets: readonly string[], env?
       '--no-env-file',
       'deploy/release/run.ts',
       // Compressing takes long.
-      ...(IS_LONG ? [] : ['--level', '0']),
+      ...(IS_LONG ? [] : ['--uncompressed']),
       '--out',
       out,
       ...targets.flatMap((name) => ['--target', name]),
