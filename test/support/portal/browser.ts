@@ -58,8 +58,11 @@ async function openPage(
     'response',
     (response) => response.status() >= 400 && troubles.push(`${response.status()}: ${response.url()}`),
   );
-  // A browser that is closing sends no more events.
-  page.on('response', (response) => void response.headerValues('set-cookie').then(noteCookies, () => undefined));
+  page.on('response', (response) => {
+    if (['script', 'stylesheet'].includes(response.request().resourceType())) return;
+    // A browser that is closing sends no more events.
+    void response.headerValues('set-cookie').then(noteCookies, () => undefined);
+  });
   page.on('console', (message) => troubles.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
   await page.goto(url);
