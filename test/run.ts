@@ -40,7 +40,7 @@ const TYPES = 'node_modules/.cache/types.tsbuildinfo';
 const CHANCE = { TEST_SEED: `${SEED}`, TEST_ROUNDS: process.env.TEST_ROUNDS ?? (MODE === '--long' ? '1' : '0.25') };
 
 /**
- * Test processes take a fifth less processor time without the slowest compiler, which pays only for code that runs for long,
+ * Test processes take a sixth less processor time without the slowest compiler, which pays only for code that runs for long,
  * and without Bun's timer that collects garbage whenever a process seems to rest, as one that waits for a server does.
  */
 const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_GC_TIMER_DISABLE: '1' };
