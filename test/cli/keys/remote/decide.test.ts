@@ -3,6 +3,7 @@ import type { globalsOf } from '../../../../cli/context.ts';
 import { watchKey } from '../../../../cli/keys/remote/decide.ts';
 import type { Decision } from '../../../../cli/keys/remote/decision-outcome.ts';
 import { remoteKeys } from '../../../../cli/keys/remote/remote-keys.ts';
+import { type Clock, systemClock } from '../../../../shared/clock.ts';
 import { exitCodeOf } from '../../../../shared/errors.ts';
 import { revokeKey, withdrawKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
@@ -23,6 +24,7 @@ import {
 import { decisionRows } from '../../../support/portal/sessions-rows.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { drawHalf, seededRandom } from '../../../support/rounds.ts';
+import { testClock } from '../../../support/world.ts';
 
 // Admins' decisions on a remote server: the command links to the key's page, and waits for the decision.
 
@@ -239,22 +241,25 @@ describe('the wait for a decision', () => {
   const before: ShownKey = { key: KEY, history: [], predecessor: null };
   const globals = {} as ReturnType<typeof globalsOf>;
 
-  const watchAt = (answer: () => Response, patienceMs: number, of = decision) =>
-    watchKey({ ...globals, ...remoteKeys(serverOf(answer)) }, of, before, patienceMs);
+  const watchAt = (answer: () => Response, patienceMs: number, of = decision, clock: Clock = systemClock) =>
+    watchKey({ ...globals, ...remoteKeys(serverOf(answer)), clock }, of, before, patienceMs);
 
   test('ends at its time limit with an error that says that nobody has decided (exit code 75)', async () => {
+    const clock = testClock();
+    const startedAt = performance.now();
     let asked = 0;
-    const { code, message } = await refusal(
-      watchAt(() => {
-        asked++;
-        return Response.json({ ...KEY, history: [] });
-      }, 600),
-    );
+    const answer = () => {
+      asked++;
+      clock.advance(250);
+      return Response.json({ ...KEY, history: [] });
+    };
+    const { code, message } = await refusal(watchAt(answer, 600, decision, clock));
     expect([exitCodeOf(code), message]).toEqual([
       75,
       'Nobody decided within 0.01 minutes; key k7Qm2XaB is still pending.',
     ]);
-    expect(asked).toBe(3);
+    // Between the three questions are pauses of 250 and 500 ms; a timer may be a millisecond early.
+    expect([asked, performance.now() - startedAt > 748]).toEqual([3, true]);
   });
 
   test('continues while the server is unavailable, but not after the login has ended', async () => {
