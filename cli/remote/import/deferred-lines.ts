@@ -1,6 +1,6 @@
 import { FIELD_LIST } from '../../../shared/profiles/field-values.ts';
 import { foldName } from '../../../shared/profiles/name.ts';
-import type { CheckedLine } from './send-lines.ts';
+import type { CheckedLine } from './check-line.ts';
 
 /**
  * Lines that were refused only because another profile has the name or auth ID, and the later lines of their profiles. They

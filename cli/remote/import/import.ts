@@ -1,7 +1,7 @@
 import { Me } from '../../../shared/api/manage-bodies.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { NOTHING_APPLIED } from '../../../shared/profiles/edit/pass.ts';
-import { type Refusal, sumOfHeld, WAITS_BEHIND } from '../../../shared/profiles/edit/refusal.ts';
+import { sumOfHeld, WAITS_BEHIND } from '../../../shared/profiles/edit/refusal.ts';
 import { FEED_LIMITS } from '../../../shared/profiles/import/feed.ts';
 import { type ImportOptions, withImportedCount } from '../../../shared/profiles/import/import.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type ImportOutcome,
   type ImportReport,
 } from '../../../shared/profiles/import/import-report.ts';
-import { rawOf, readLine, refuseLine } from '../../../shared/profiles/import/import-run.ts';
+import { refuseLine } from '../../../shared/profiles/import/import-run.ts';
 import {
   chunksOf,
   type ImportSource,
@@ -20,8 +20,9 @@ import {
 import type { Rejects } from '../../../shared/profiles/import/rejects.ts';
 import { createLineSplitter, type SplitLine } from '../../../shared/profiles/import/split.ts';
 import { type AskedHost, askHost } from '../client.ts';
+import { type CheckedLine, checkLine, type RejectedLine, rejectedLine } from './check-line.ts';
 import { createDeferredLines, type DeferredLines } from './deferred-lines.ts';
-import { type CheckedLine, type LineRefused, type SentEnd, sendLines, type Tries } from './send-lines.ts';
+import { type LineRefused, type SentEnd, sendLines, type Tries } from './send-lines.ts';
 
 // "profiles import" to a remote server. Lines are first checked here, by the same rules; valid ones are sent in batches, one
 // per request. Lines that the server refuses are reported with their numbers in the file.
@@ -50,9 +51,6 @@ type Run = {
   onProgress: NonNullable<ImportOptions['onProgress']>;
   onWarning: (sentence: string) => void;
 };
-
-/** A line that was refused permanently, and why. */
-type RejectedLine = { number: number; id: number | null; raw: string | Uint8Array | null; refusal: Refusal };
 
 /**
  * Sends JSON Lines to a server with the token of a backend. Memory does not grow with the file. Throws `forbidden` for another
@@ -95,6 +93,7 @@ async function sendInBatches(run: Run, source: ImportSource, max: { lines: numbe
   const deferred = createDeferredLines(run.merge);
   let batch: CheckedLine[] = [];
   let batchBytes = 0;
+  const inBatch = new Set<number>();
   let bytes = 0;
   let lines = 0;
 
@@ -104,16 +103,20 @@ async function sendInBatches(run: Run, source: ImportSource, max: { lines: numbe
     rejected.push(...sortOut(run, batch, refused, deferred));
     refuseAll(run, rejected);
     [rejected, batch, batchBytes] = [[], [], 0];
+    inBatch.clear();
     run.onProgress({ lines, bytes, totalBytes, deferred: deferred.count() });
   };
   const addLine = async (line: SplitLine): Promise<void> => {
     lines = line.number;
     const checked = checkLine(run, line);
+    // Merged names may be valid or not depending on the names before, which are known after the request with those.
+    if (run.merge && 'setsNames' in checked && checked.setsNames && inBatch.has(checked.id)) await flush();
     if ('refusal' in checked) rejected.push(checked);
     else if (deferred.has(checked.id))
       rejected.push(...(deferred.add(checked) ? [] : [rejectedLine(checked, WAITS_BEHIND)]));
     else {
       batch.push(checked);
+      inBatch.add(checked.id);
       batchBytes += checked.bytes;
     }
     if (batch.length + rejected.length >= max.lines || batchBytes >= max.bytes) await flush();
@@ -169,16 +172,6 @@ async function send(
   return sendLines(host, lines, { merge, asOfMs, partial, onWarning, ...(tries !== undefined && { tries }) });
 }
 
-/** Counts a line, and checks it by the rules that need no database. */
-function checkLine(run: Run, line: SplitLine): CheckedLine | RejectedLine {
-  const parsed = readLine(run, line);
-  if (!('reason' in parsed) && 'text' in line) {
-    const { text, bytes } = line;
-    return { number: line.number, id: parsed.id, isDeletion: parsed.deleted, text, body: text, bytes };
-  }
-  return { number: line.number, id: parsed.id, raw: rawOf(line), refusal: parsed as Refusal };
-}
-
 /** Defers the refused lines that may succeed at the end, and returns the others. */
 function sortOut(
   { report }: Run,
@@ -199,10 +192,6 @@ function sortOut(
     const mayWait = deferred !== null && (sumOfHeld(one.reason) !== null || deferred.has(line.id));
     return mayWait && deferred.add(line) ? [] : rejectedLine(line, one);
   });
-}
-
-function rejectedLine({ number, id, text }: CheckedLine, { field, reason }: Omit<LineRefused, 'at'>): RejectedLine {
-  return { number, id, raw: text, refusal: { field, reason, sum: sumOfHeld(reason) ?? reason } };
 }
 
 function refuseAll(run: Run, rejected: readonly RejectedLine[]): void {

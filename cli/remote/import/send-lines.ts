@@ -5,20 +5,7 @@ import { AppError, exitCodeOf } from '../../../shared/errors.ts';
 import type { Applied } from '../../../shared/profiles/edit/pass.ts';
 import { type AskedHost, askHost } from '../client.ts';
 import { ServerSentence } from '../refused-answer.ts';
-
-/** A line that has passed the local checks. */
-export type CheckedLine = {
-  /** Its number in the file, from 1. */
-  number: number;
-  /** The id of its profile. */
-  id: number;
-  isDeletion: boolean;
-  /** As in the file. */
-  text: string;
-  /** As it is sent. */
-  body: string;
-  bytes: number;
-};
+import type { CheckedLine } from './check-line.ts';
 
 /** A line that the server refused: its index in the request, the field if known, and the reason. */
 export type LineRefused = { at: number; field: string | null; reason: string };

@@ -259,6 +259,42 @@ test('a deferred line is applied without the alias that a later line has made th
   expect(await namesById(deps)).toEqual({ 1: ['countess'], 3: ['hopper', 'ada'] });
 });
 
+test('merged names are applied in the order of the lines, also if an earlier line of the profile waits for a name', async () => {
+  const before = [
+    profile(1, 'ada', { authId: 'auth|1' }),
+    profile(2, 'bob'),
+    profile(3, 'cora', { aliases: ['carla'] }),
+  ];
+  for (const lines of [
+    // The first line waits for a name or an auth ID, and the second is valid only without it.
+    [
+      { id: 2, username: 'ada', aliases: ['eve'] },
+      { id: 2, username: 'eve' },
+      { id: 2, aliases: [] },
+      profile(1, 'grace'),
+    ],
+    [
+      { id: 2, username: 'eve', authId: 'auth|1' },
+      { id: 2, aliases: ['eve'] },
+      { id: 2, username: 'bea' },
+    ],
+    // The first line waits in vain, and the second is valid only with it.
+    [
+      { id: 3, aliases: ['ada'] },
+      { id: 3, username: 'carla', viewsCount: 8 },
+      { id: 3, username: 'cora' },
+    ],
+  ]) {
+    const [local, remote] = [testDeps(), testDeps()];
+    for (const deps of [local, remote]) await importLines(deps, before);
+    const here = await importLines(local, lines, { merge: true });
+    const source = [Buffer.from(jsonLines(...lines))];
+    const there = await importToHost(quickServer(remote), source, { ...BATCHES, merge: true });
+    expect([there.imported, there.refused]).toEqual([here.imported, here.refused]);
+    expect(await exportText(remote)).toBe(await exportText(local));
+  }
+});
+
 test('every request has the time of --as-of, and skipped lines are counted over all requests', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
