@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT } from '../cli.ts';
 import { programPath } from '../network/proxy.ts';
@@ -14,6 +14,9 @@ const MISSING = [...OTHERS, 'ip', 'unshare'].find((name) => programPath(name) ==
 
 /** Why the page can't be followed here, or null if it can be. */
 export const CANNOT_FOLLOW = NO_DEBIAN_ROOT ?? (MISSING === undefined ? null : `this machine has no ${MISSING}`);
+
+/** How long following the page may take: shorter than the time limits of tests, which do not show what was printed. */
+const LIMIT_MS = 50_000;
 
 /** The folder where the mails arrive, inside. */
 const MAILS = '/var/lib/profile-lookup/mails';
@@ -130,7 +133,7 @@ export function prepareForPage(root: DebianRoot, release: readonly string[]): vo
 /**
  * Runs these blocks in one shell, which ends at the first failing command, together with the processes it started.
  * `secretIn` finds the secret in the folder of mails when the shell asks for it. Returns the output of each block;
- * throws if one failed.
+ * throws if one failed or all take too long, with the logs of the services.
  */
 export async function followPage(
   root: DebianRoot,
@@ -155,7 +158,8 @@ export async function followPage(
   const trust = 'CURL_CA_BUNDLE=/opt/caddy/pki/authorities/local/root.crt';
   const path = 'PATH=/usr/local/bin:/usr/sbin:/usr/bin';
   const words = root.words('env', path, trust, 'bash', '-e', '-o', 'pipefail', '/root/page.sh');
-  const child = Bun.spawn([...own, ...words], { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' });
+  const options = { timeout: LIMIT_MS, killSignal: 'SIGKILL' } as const;
+  const child = Bun.spawn([...own, ...words], { ...options, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' });
   const errors = new Response(child.stderr).text();
   const secretBlock = blocks.findIndex((block) => block.endsWith('SECRET\n'));
   child.stdin.write(`file:${MAILS}\n`);
@@ -171,6 +175,10 @@ export async function followPage(
   child.stdin.end();
   // The link where an admin registers a passkey is a secret.
   const said = printed.replace(/enrol#\S+/g, 'enrol#');
-  if ((await child.exited) !== 0) throw new Error(`a command of the page failed: ${said}${await errors}`);
+  if ((await child.exited) !== 0) {
+    const logs = globSync(join(root.folder, 'tmp/*.log')).map((path) => `\n${path}: ${readFileSync(path, 'utf8')}`);
+    const what = child.signalCode === null ? 'failed' : `did not end within ${LIMIT_MS / 1_000} s`;
+    throw new Error(`a command of the page ${what}: ${said}${await errors}${logs.join('')}`);
+  }
   return said.split('## block\n').slice(1);
 }
