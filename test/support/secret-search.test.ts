@@ -94,3 +94,17 @@ test('a secret that was never mailed is not found', () => {
   );
   expect(searchForSecrets(folder).found).toEqual([]);
 });
+
+test('shares of a search read each file once, and find the same together', () => {
+  const folder = folderWith((mailed) => mailed);
+  for (const name of ['a', 'b', 'c', 'd']) writeFileSync(join(folder, name), name === 'c' ? TOKEN : 'nothing');
+  const whole = searchForSecrets(folder);
+  const shares = [0, 1].map((at) => searchForSecrets(folder, { at, of: 2 }));
+  const found = shares.flatMap((share) => share.found);
+  expect([shares.map(({ files }) => files), found.sort()]).toEqual([[3, 2], whole.found.sort()]);
+  expect(found).toHaveLength(2);
+  expect(shares.map(({ secrets, codes, tokens }) => [secrets, codes, tokens])).toEqual([
+    [2, 2, 1],
+    [2, 2, 1],
+  ]);
+});
