@@ -79,9 +79,19 @@ export function documentedAnswer(
 function operationAt(document: OpenApi, target: string): Operation | undefined {
   // On the wire, a number sign starts no fragment, and two slashes start no authority.
   const url = URL.parse((target.startsWith('/') ? `http://h${target}` : target).replaceAll('#', '%23'));
-  const matches = (path: string) =>
-    new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(url?.pathname ?? '');
-  return readOperations(document).find(({ path }) => matches(path))?.operation;
+  const patterns = PATTERNS.get(document) ?? patternsOf(document);
+  PATTERNS.set(document, patterns);
+  return patterns.find(({ pattern }) => pattern.test(url?.pathname ?? ''))?.operation;
+}
+
+/** The operations of each document by the pattern of their paths, as thousands of responses are compared with them. */
+const PATTERNS = new WeakMap<OpenApi, ReturnType<typeof patternsOf>>();
+
+function patternsOf(document: OpenApi) {
+  return readOperations(document).map(({ path, operation }) => ({
+    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+    operation,
+  }));
 }
 
 function headerFaults(held: Held, response: ResponseObject, { headers }: Received): string[] {
@@ -118,8 +128,8 @@ function bodyFaults(held: Held, response: ResponseObject, { method, headers, bod
 }
 
 function schemaFaults({ ajv, validators }: Held, schema: object, value: unknown): string[] {
-  const text = JSON.stringify(schema).replaceAll('"#/components', '"document#/components');
-  const validate = validators.get(schema) ?? ajv.compile(JSON.parse(text));
+  const text = () => JSON.stringify(schema).replaceAll('"#/components', '"document#/components');
+  const validate = validators.get(schema) ?? ajv.compile(JSON.parse(text()));
   validators.set(schema, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(

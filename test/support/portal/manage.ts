@@ -90,10 +90,14 @@ export function personTokenFor(access: Access, signed: Signed, machine = 'laptop
 const held = hold(manageDocument());
 const api = held.document;
 
+const templates = MANAGE_ROUTES.map(({ path }) => ({
+  pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`),
+  template: toTemplate(path),
+}));
+
 /** The document's template that a path matches, otherwise the path itself. */
 function templateOf(path: string): string {
-  const route = MANAGE_ROUTES.find((one) => new RegExp(`^${one.path.replaceAll(/:\w+/g, '[^/]+')}$`).test(path));
-  return route === undefined ? path : toTemplate(route.path);
+  return templates.find(({ pattern }) => pattern.test(path))?.template ?? path;
 }
 
 /** Throws if the status, headers or body of a response under /manage are not as documented. */
