@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';
-import { BINARY as BUILT, BUILT_COMMIT, type Finished, NO_JIT, PROJECT } from './support/cli.ts';
+import { BINARY as BUILT, BUILT_COMMIT, type Finished, LATE_JIT, NO_JIT, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { importLines } from './support/import.ts';
 import { DESCRIPTION, issue } from './support/keys.ts';
@@ -42,7 +42,7 @@ const serve = (folder: string, words: string[], variables: Record<string, string
     {
       words: [BINARY, ...words],
       cwd: folder,
-      environment: { PATH: '', ...variables },
+      environment: { PATH: '', ...LATE_JIT, ...variables },
       ...(listening && { listening }),
     },
   );

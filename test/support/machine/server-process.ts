@@ -1,5 +1,5 @@
 import { afterAll } from 'bun:test';
-import { cleanEnvironment, PROJECT, profilectlWords } from '../cli.ts';
+import { cleanEnvironment, LATE_JIT, PROJECT, profilectlWords } from '../cli.ts';
 import { noteOutput } from '../secret-search.ts';
 
 /** A running process of `profilectl serve`. */
@@ -33,7 +33,7 @@ export async function startServerProcess(
   options: ServerProcessOptions = {},
 ): Promise<ServerProcess> {
   const child = Bun.spawn([...(options.words ?? profilectlWords(['serve']))], {
-    env: options.environment ?? cleanEnvironment({ PORT: '0', ...variables }),
+    env: options.environment ?? cleanEnvironment({ PORT: '0', ...LATE_JIT, ...variables }),
     cwd: options.cwd ?? PROJECT,
     stdin: 'ignore',
     stdout: 'pipe',
