@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { cleanEnvironment, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
+import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { peakBytesOf } from '../../support/machine/memory.ts';
 import { drawQuarter, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
@@ -34,10 +35,18 @@ async function importFile(path: string, ...words: string[]) {
   return {
     code,
     stderr,
-    db,
     result: stdout === '' ? null : JSON.parse(stdout),
     peak,
   };
+}
+
+/** Imports these lines into a new database in this process, with what it then exports. */
+async function importAndExport(lines: readonly string[]) {
+  const db = ['--db', join(folder, `${++files}`, 'profiles.db')];
+  const stdin = lines.map((line) => `${line}\n`).join('');
+  const { code, stdout } = await runCommand(['profiles', 'import', '-', '--json', ...db], { stdin });
+  const exported = await runCommand(['profiles', 'export', ...db]);
+  return { code, result: JSON.parse(stdout), stored: exported.stdout.trimEnd().split('\n') };
 }
 
 const good = (id: number) => `{"id":${id},"username":"u${id}"}\n`;
@@ -93,7 +102,7 @@ test('names that mean something to JavaScript are treated as data or as unknown 
     '{"id":3,"username":"three","customize":{"__proto__":{"a":1},"constructor":null},"badges":[{"name":"b","enabled":true,"__proto__":{"name":"c"}}]}',
     '{"id":4,"username":"four","assets":{"__proto__":"https://x"},"links":[{"id":"l","name":"n","link":"x","__proto__":{"title":"t"}}]}',
   ];
-  const { code, result, db } = await importFile(fileOf(lines.map((line) => `${line}\n`)));
+  const { code, result, stored } = await importAndExport(lines);
   expect(code).toBe(0);
   expect(result).toMatchObject({ imported: 4, refused: [] });
   expect(Object.entries(result.dropped).sort()).toEqual([
@@ -103,8 +112,7 @@ test('names that mean something to JavaScript are treated as data or as unknown 
     ['links.__proto__', 1],
     ['toString', 1],
   ]);
-  const { stdout } = await profilectl(['profiles', 'export', '--db', db]);
-  const [one, two, three, four] = stdout.trimEnd().split('\n');
+  const [one, two, three, four] = stored;
   expect(one).toContain('"username":"__proto__","aliases":["constructor","toString"]');
   expect(two).toContain('"email":null');
   expect(two).toContain('"banned":false');
@@ -119,13 +127,9 @@ test('the last value of a repeated field counts, as in other JSON parsers, and n
     '{"id":1,"id":2,"username":"first","username":"last","banned":true,"banned":false}',
     '{"id":2,"username":"x","customize":{"a":1,"a":{"b":2}},"customize":{"a":3,"a":4},"id":3}',
   ];
-  const { code, result, db } = await importFile(fileOf(lines.map((line) => `${line}\n`)));
+  const { code, result, stored } = await importAndExport(lines);
   expect([code, result.imported]).toEqual([0, 2]);
-  const { stdout } = await profilectl(['profiles', 'export', '--db', db]);
-  const profiles = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const profiles = stored.map((line) => JSON.parse(line));
   expect(profiles.map(({ id, username, banned, customize }) => ({ id, username, banned, customize }))).toEqual([
     { id: 2, username: 'last', banned: false, customize: {} },
     { id: 3, username: 'x', banned: false, customize: { a: 4 } },

@@ -1,5 +1,5 @@
 import { openLimits } from '../../../shared/limits/one-thread.ts';
-import { rounds } from '../../support/rounds.ts';
+import { fewRounds } from '../../support/rounds.ts';
 import { use } from '../../support/storage/limits.ts';
 
 // Run by quotas.test.ts as its own process: uses up the default limits of many keys minute by minute, saves and restores
@@ -7,7 +7,7 @@ import { use } from '../../support/storage/limits.ts';
 
 const [path = ''] = process.argv.slice(2);
 const FIRST = 500;
-const KEYS = rounds(10_000);
+const KEYS = fewRounds(10_000);
 const DEFAULT_LIMITS = [
   { quota: 60, windowSeconds: 60 },
   { quota: 5_000, windowSeconds: 86_400 },

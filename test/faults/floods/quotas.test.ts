@@ -72,7 +72,10 @@ describe('when a server process ends', () => {
     // Some pairs after long enough that the first requests must have been saved, and others at any moment.
     const counts = fc.constantFrom(...WORKER_COUNTS);
     const late = drawQuarter(WORKER_COUNTS, random).map((one) => [one, 1_200 + random() * 800] as const);
-    const waiting = [...late, ...fc.sample(fc.tuple(counts, fc.integer({ min: 50, max: 1_800 })), fewRounds(12))];
+    const waiting = [
+      ...late,
+      ...fc.sample(fc.tuple(counts, fc.integer({ min: 50, max: 1_800 })), fewRounds(12, 1 / 4)),
+    ];
     const runs = waiting.length;
     const kill = async ([before, after]: (typeof WORKER_COUNTS)[number], afterMs: number): Promise<void> => {
       const { secret, variables } = await world();

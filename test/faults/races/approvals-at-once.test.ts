@@ -26,7 +26,7 @@ test('four approvals of one key that wait for a lock send one mail and make it A
     Array.from({ length: PROCESSES }, () => startLineChild(join(import.meta.dir, 'approve-child.ts'), databasePath)),
   );
   const other = openDatabase(databasePath, 'use').$client;
-  for (let id = 1; id <= fewRounds(200, 1 / 4); id++) {
+  for (let id = 1; id <= fewRounds(200, 1 / 8); id++) {
     insertProfile(deps.db, { id });
     const identifier = await request(deps, { profile: `user${id}` });
     other.run('BEGIN IMMEDIATE');

@@ -109,7 +109,7 @@ describe.each(drawHalf([1, 2], seededRandom('workers during bans')))('a server w
     const server = await start(databasePath);
     const outcomes: Record<string, number> = {};
     let approvalMs = 0;
-    for (let id = 1; id <= fewRounds(200); id++) {
+    for (let id = 1; id <= fewRounds(200, 1 / 4); id++) {
       const profile = `user${insertProfile(deps.db, { id })}`;
       const { secret: old } = await issue(deps, { profile });
       const identifier = await request(deps, { profile });
