@@ -4,8 +4,9 @@ import { join, relative } from 'node:path';
 import { isDatabaseFile } from '../../../shared/db-files/database-files.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
-import { drawHalf, seededRandom } from '../../support/rounds.ts';
+import { drawQuarter, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 /** The suffixes of files that the program may keep beside its database. */
@@ -86,24 +87,24 @@ describe('a file of a database', () => {
 test('no command writes its output to an existing or future file of a database that a server has open', async () => {
   const folder = tempFolder();
   const db = join(folder, 'profiles.db');
-  const importing = (words: string[], stdin: string) => profilectl(['profiles', 'import', '-', ...words], { stdin });
+  const importing = (words: string[], stdin: string) => runCommand(['profiles', 'import', '-', ...words], { stdin });
   await importing(['--db', db], jsonLines({ id: 7, username: 'ada' }));
   const server = await startServerProcess({ DATABASE_PATH: db });
   linkSync(`${db}-wal`, join(folder, 'hard'));
   symlinkSync(`${db}.sessions`, join(folder, 'soft'));
   // The test of names above tries all.
-  const sides = drawHalf(SIDES, seededRandom('files of a database'));
+  const sides = drawQuarter(SIDES, seededRandom('files of a database'));
   for (const path of [...sides.map((side) => db + side), join(folder, 'hard'), join(folder, 'soft')]) {
     const before = statSync(path, { throwIfNoEntry: false });
     const imported = await importing(['--db', db, '--rejects', path], '{"id":8\n');
     expect([path, imported.code, imported.stderr]).toEqual([path, 2, expect.stringContaining('a file of a database')]);
-    const backedUp = await profilectl(['db', 'backup', path, '--db', db]);
+    const backedUp = await runCommand(['db', 'backup', path, '--db', db]);
     expect([path, backedUp.code]).toEqual([path, 1]);
     // The files were not emptied, created or replaced.
     const after = statSync(path, { throwIfNoEntry: false });
     expect([path, after?.ino, (after?.size ?? 0) >= (before?.size ?? 0)]).toEqual([path, before?.ino, true]);
   }
-  const exported = await profilectl(['profiles', 'export', '--db', db]);
+  const exported = await runCommand(['profiles', 'export', '--db', db]);
   expect(exported.stdout).toContain('"username":"ada"');
   expect(await server.end()).toBe(0);
 }, 60_000);

@@ -40,7 +40,7 @@ async function world(workers: string) {
 
 /** Reads a page after a pause, so that polling takes no processor time from the server. */
 async function readLater({ readPage }: Owner, path: string): Promise<string> {
-  await Bun.sleep(100);
+  await Bun.sleep(400);
   return readPage(path);
 }
 
