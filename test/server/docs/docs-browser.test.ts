@@ -3,9 +3,9 @@ import { readOperations } from '../../../server/docs/openapi/read.ts';
 import { readMarkdown } from '../../../server/docs/page/markdown.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
+import { type OpenPage, resize, startWindow } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
-import { expectUsable } from '../../support/portal/looking.ts';
+import { expectUsable, thinOut } from '../../support/portal/looking.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
 
 const server = await startTestServer();
@@ -96,31 +96,20 @@ describe('the page as it is sent', () => {
   });
 });
 
-const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
 
-let opened: ReturnType<OpenPage> | undefined;
-
-/** The window that tests share, this wide, on a path of the server. */
-async function inWindow(path: string, width = 1280) {
-  opened ??= openPage('about:blank', { width, colorScheme: 'light' });
-  const { page, troubles } = await opened;
-  troubles.length = 0;
-  await page.setViewportSize({ width, height: 844 });
-  // Otherwise only the hash might change.
-  await page.goto('about:blank');
-  await page.goto(server.url + path);
-  return { page, troubles };
-}
+/** Opens a path of the server in a window this wide. */
+const inWindow = (path: string, width = 1280) => openPage(server.url + path, { width, colorScheme: 'light' });
 
 describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
     'asks for nothing else, has no fault and fits, wide and narrow, light and dark',
     async () => {
-      const { page, requests, troubles } = await openPage(`${server.url}/docs`, { width: 1280, colorScheme: 'light' });
+      const { page, requests, troubles } = await inWindow('/docs');
       // A string, because the tests' types have no DOM.
       await page.evaluate('document.querySelectorAll("main details").forEach((each) => (each.open = true))');
       for (const width of [1280, 390]) {
-        await page.setViewportSize({ width, height: 844 });
+        await resize(page, width);
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme });
           expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
@@ -149,6 +138,7 @@ describe('the page in a browser', () => {
     'is accessible, whatever is unfolded',
     async () => {
       const { page } = await inWindow('/docs');
+      await thinOut(page);
       await expectUsable(page);
     },
     60_000,
@@ -187,7 +177,7 @@ describe('the page in a browser', () => {
     async () => {
       const { page } = await inWindow('/docs');
       for (const width of [1280, 700]) {
-        await page.setViewportSize({ width, height: 844 });
+        await resize(page, width);
         for (const id of ['permissions', 'errors', 'headers']) {
           await page.goto(`${server.url}/docs#${id}`);
           const bars = await page.$$eval('.top, .contents', (all) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { freePort } from '../../support/network/proxy.ts';
-import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
+import { type OpenPage, resize, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable } from '../../support/portal/looking.ts';
 import { prepare } from '../../support/requests.ts';
@@ -80,7 +80,7 @@ let tryIt: ReturnType<typeof openTryIt> | undefined;
 /** The window on the page that tests share, this wide: Swagger UI takes seconds to start. */
 async function onTryIt(width = 1280) {
   tryIt ??= openTryIt();
-  await (await tryIt).page.setViewportSize({ width, height: 844 });
+  await resize((await tryIt).page, width);
   return tryIt;
 }
 

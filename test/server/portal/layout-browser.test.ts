@@ -2,16 +2,16 @@ import { describe, expect, test } from 'bun:test';
 import { html } from '../../../server/html.ts';
 import { layPage } from '../../../server/portal/html/layout.ts';
 import { issue } from '../../support/keys.ts';
-import { keepCookie, type OpenPage, type Size, startBrowser, type Watched } from '../../support/portal/browser.ts';
+import { type OpenPage, resize, type Size, startWindow } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
-import { hiddenInFocus } from '../../support/portal/looking.ts';
+import { hiddenInFocus, thinOut } from '../../support/portal/looking.ts';
 import { ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../support/portal/pages.ts';
 import { drawHalf, drawQuarter, seededRandom } from '../../support/rounds.ts';
 
 // What all pages have in common, in a real Chromium.
 
-const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
+const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
 
 const world = await ownerWorld();
 const server = await serverOfPages(world);
@@ -23,19 +23,8 @@ const WIDE: Size = { width: 1280, colorScheme: 'light' };
 
 const PLAIN: Size = { ...WIDE, isWithoutScripts: true };
 
-const opened = new Map<Size, Promise<Watched>>();
-
-/** A window on a page, signed in as its owner. Tests share the window of a size. */
-async function windowOn(path: string, size: Size): Promise<Watched> {
-  const open = opened.get(size) ?? openPage('about:blank', size);
-  opened.set(size, open);
-  const { page, troubles } = await open;
-  troubles.length = 0;
-  await keepCookie(page.context(), world.cookie, server.url);
-  await page.setViewportSize({ height: 844, ...size });
-  await page.goto(server.url + path);
-  return open;
-}
+/** A window on a page, signed in as its owner. */
+const windowOn = (path: string, size: Size) => openPage(server.url + path, { ...size, cookie: world.cookie });
 
 describe.skipIf(!hasChromium)('times', () => {
   test('are in the browser’s time zone, which the footer names, and in UTC without scripts', async () => {
@@ -149,7 +138,7 @@ describe.skipIf(!hasChromium)('the bar on a phone', () => {
       ['admin', 'W'.repeat(64), 200],
     ] as const) {
       for (const width of most === 90 ? [390] : [320, 390]) {
-        await page.setViewportSize({ width, height: 844 });
+        await resize(page, width);
         const visitor = { kind, name, path: '/developers/admin', waiting: 1_200 };
         const laid = layPage(most === 90 ? world.access.config : config, visitor, {
           title: 'Requests',
@@ -176,13 +165,14 @@ describe.skipIf(!hasChromium)('sticky elements never hide the focused element', 
     'of %s in windows of three sizes, forwards and backwards',
     async (path) => {
       const { page } = await windowOn(path, WIDE);
+      if (path === '/docs') await thinOut(page);
       const windows = [
         [1280, 800],
         [320, 200],
         [390, 844],
       ] as const;
       for (const [width, height] of drawHalf(windows, seededRandom(`windows to tab through ${path}`))) {
-        await page.setViewportSize({ width, height });
+        await resize(page, width, height);
         expect([width, await hiddenInFocus(page)]).toEqual([width, []]);
       }
     },
@@ -195,7 +185,7 @@ describe.skipIf(!hasChromium)('the frame of a page', () => {
     const { page } = await windowOn('/developers/found', WIDE);
     const foot = await page.locator('footer').boundingBox();
     expect((foot?.y ?? 0) + (foot?.height ?? 0)).toBe(844);
-    await page.setViewportSize({ width: 390, height: 844 });
+    await resize(page, 390);
     await page.goto(server.url + KEY);
     const pre = "document.querySelectorAll('figure.code pre')[1]";
     expect(await page.evaluate(`${pre}.scrollWidth > ${pre}.clientWidth`)).toBe(true);
@@ -214,7 +204,7 @@ describe.skipIf(!hasChromium)('the frame of a page', () => {
     await page.setContent(layPage(world.access.config, null, { title: 'x', body }).html);
     const widths = Array.from({ length: 20 }, (_, at) => 320 + 5 * at);
     for (const width of drawQuarter(widths, seededRandom('widths of lines with e-mail'))) {
-      await page.setViewportSize({ width, height: 844 });
+      await resize(page, width);
       const lines = await page.evaluate(
         "[...document.querySelectorAll('.word')].map((one) => one.getClientRects().length)",
       );

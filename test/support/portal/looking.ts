@@ -2,6 +2,7 @@ import { expect } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { CDPSession, Page } from 'playwright-core';
 import { drawHalf, drawQuarter, seededRandom, TRIES_ALL } from '../rounds.ts';
+import { resize, toolsOf } from './browser.ts';
 
 /** Takes half as long to load as the text in the package's `source`. */
 const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
@@ -29,28 +30,21 @@ const TARGETS =
 /**
  * Expects that the page is accessible and fits into windows of six widths: nothing is wider than its container, controls are at
  * least 24 pixels high, and axe finds no violations. In `bun run test:long` axe runs wide and narrow, light and dark. By
- * default the page must fit into the narrowest window and two others, and axe runs on the first page of a window and on half
- * of the others, with all rules in one of its four windows; all are drawn for each page. Afterwards the window is narrow and
- * dark, and all details in the page's main part are open. `within` selects the part to check if the rest is not ours.
+ * default the page must fit into the narrowest window and two others, and axe runs on the first page of each window of tests,
+ * and on each other page in one of four runs, with all rules in one of its four windows; all are drawn for each page. Afterwards
+ * the window is narrow and dark, and all details in the page's main part are open. `within` selects the part to check if the
+ * rest is not ours.
  */
 export async function expectUsable(page: Page, within = 'html'): Promise<void> {
-  const before = CHECKS.get(page) ?? { count: 0, tools: await page.context().newCDPSession(page) };
-  const { count, tools } = { ...before, count: before.count + 1 };
-  CHECKS.set(page, { count, tools });
+  const count = (CHECKS.get(page) ?? 0) + 1;
+  CHECKS.set(page, count);
+  const tools = await toolsOf(page);
   const random = seededRandom(`axe: ${await page.title()} ${count}`);
-  const windows = drawQuarter(AXE_WINDOWS, random);
-  const widths = [NARROWEST, ...windows.map(({ width }) => width), ...drawQuarter(WIDTHS, random)];
-  const drawn = TRIES_ALL || count === 1 || random() < 0.5 ? windows : [];
+  const drawn = TRIES_ALL || count === 1 || random() < 0.25 ? drawQuarter(AXE_WINDOWS, random) : [];
+  const widths = [NARROWEST, ...drawn.map(({ width }) => width), ...drawQuarter(WIDTHS, random)];
   if (drawn.length > 0) await loadAxe(tools);
   for (const width of WIDTHS.filter((one) => widths.includes(one))) {
-    // Playwright's own method takes twice the time, but then knows the size.
-    if (width === NARROWEST) {
-      await tools.send('Emulation.clearDeviceMetricsOverride');
-      await page.setViewportSize({ width, height: 844 });
-    } else {
-      const metrics = { width, height: 844, deviceScaleFactor: 1, mobile: false };
-      await tools.send('Emulation.setDeviceMetricsOverride', metrics);
-    }
+    await resize(page, width);
     await expectNone(page, { width }, `(${MISFITS})(${JSON.stringify({ width, within, targets: TARGETS })})`);
     for (const { rules, ...window } of drawn.filter((one) => one.width === width)) {
       await expectNoViolation(page, window, within, drawn.length === 1 ? {} : rules);
@@ -59,16 +53,26 @@ export async function expectUsable(page: Page, within = 'html'): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
 }
 
-/** How often each page was checked. Its DevTools session stays: the end of one removes the page's virtual authenticators. */
-const CHECKS = new WeakMap<Page, { count: number; tools: CDPSession }>();
+/** How often {@link expectUsable} has looked into each window. */
+const CHECKS = new WeakMap<Page, number>();
 
 const NARROWEST = Math.min(...WIDTHS);
+
+/** Removes three quarters of a long page's articles by default, drawn by seed: they are alike, and axe takes long for each. */
+export async function thinOut(page: Page): Promise<void> {
+  const all = Array.from({ length: await page.locator('main article').count() }, (_, at) => at);
+  expect(all.length).toBeGreaterThan(0);
+  const kept = drawQuarter(all, seededRandom(`articles: ${await page.title()}`));
+  await page.evaluate(`(${KEEP_ARTICLES})(${JSON.stringify(kept)})`);
+}
+
+const KEEP_ARTICLES = `(kept) => [...document.querySelectorAll('main article')].forEach((one, at) => kept.includes(at) || one.remove())`;
 
 /** Expects that axe finds enough contrast on a page that {@link expectUsable} checks elsewhere, with other colours. */
 export async function expectContrast(page: Page): Promise<void> {
   const wide = AXE_WINDOWS.filter(({ width }) => width === 1280);
-  await loadAxe(await page.context().newCDPSession(page));
-  await page.setViewportSize({ width: 1280, height: 844 });
+  await loadAxe(await toolsOf(page));
+  await resize(page, 1280);
   for (const { rules: _, ...window } of drawHalf(wide, seededRandom(`contrast: ${await page.title()}`))) {
     await expectNoViolation(page, window, 'html', OF_COLOURS);
   }

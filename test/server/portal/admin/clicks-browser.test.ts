@@ -6,7 +6,7 @@ import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';
 import { freePort } from '../../../support/network/proxy.ts';
 import { adminWorld, signInAdmin } from '../../../support/portal/admin-pages.ts';
-import { addPasskey, keepCookie, type OpenPage, startBrowser } from '../../../support/portal/browser.ts';
+import { addPasskey, keepCookie, type OpenPage, resize, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable, hiddenInFocus } from '../../../support/portal/looking.ts';
 import { personAt } from '../../../support/portal/pace.ts';
@@ -58,7 +58,7 @@ async function signedIn() {
   opened ??= signInGrace();
   const { page, troubles } = await opened;
   troubles.length = 0;
-  await page.setViewportSize(WIDE);
+  await resize(page, WIDE.width, WIDE.height);
   await page.emulateMedia({ colorScheme: WIDE.colorScheme });
   return opened;
 }
@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
       [390, 844],
       [1280, 800],
     ] as const) {
-      await page.setViewportSize({ width, height });
+      await resize(page, width, height);
       const box = (await approve.boundingBox()) ?? { y: 0, height: 0 };
       bottoms.push(height - box.y - box.height);
     }
@@ -258,7 +258,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await press('Enter');
     while ((await focus()) !== 'Approve…') await press('Tab');
     expect(keys).toBeLessThanOrEqual(10);
-    await page.setViewportSize({ width: 390, height: 844 });
+    await resize(page, 390);
     await page.goto(`${QUEUE}/keys/${key}`);
     const decide = page.getByRole('navigation', { name: 'To the decision' }).getByRole('link', { name: 'Approve…' });
     const box = (await decide.boundingBox()) ?? { y: 0, height: 0 };
@@ -286,7 +286,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     const bar = (await page.locator('.bar').boundingBox()) ?? { y: 0 };
     expect(await whole(bar.y)).toBeGreaterThanOrEqual(4);
     await expectUsable(page);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await resize(page, 1280, 800);
     await button(page, /^Reject with one reason…$/).click();
     await page.getByRole('heading', { name: /^Reject/ }).waitFor();
     await expectUsable(page);
@@ -327,7 +327,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     for (const [path, open] of pages) {
       await open();
       for (const [width, height] of drawHalf(windows, random)) {
-        await page.setViewportSize({ width, height });
+        await resize(page, width, height);
         opened.push(`${path} at ${width}`);
         if (await page.evaluate<boolean>(isSticky)) sticking.push(`${path} at ${width}`);
         for (const one of await hiddenInFocus(page)) hidden.push([width, path, one]);

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';
 import { adminWorld, signInAdmin } from '../../../support/portal/admin-pages.ts';
-import { type OpenPage, startBrowser } from '../../../support/portal/browser.ts';
+import { type OpenPage, resize, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
 
@@ -26,7 +26,7 @@ let opened: ReturnType<typeof openWindow> | undefined;
 async function openAs(path: string, width: number) {
   opened ??= openWindow();
   const { page } = await opened;
-  await page.setViewportSize({ width, height: 800 });
+  await resize(page, width, 800);
   await page.goto(`${url}/developers/admin${path}`);
   return page;
 }
@@ -36,7 +36,7 @@ test.skipIf(!hasChromium)(
   async () => {
     const page = await openAs('/keys', 1280);
     for (const width of [1280, 768, 641, 390]) {
-      await page.setViewportSize({ width, height: 800 });
+      await resize(page, width, 800);
       // The lines of each word of two names, and of each state: one box if it is whole.
       const lines = await page.evaluate<number[]>(`[...document.querySelectorAll('th bdi, .state')].flatMap((one) => {
       const text = one.firstChild;
@@ -61,7 +61,7 @@ test.skipIf(!hasChromium)(
   async () => {
     const page = await openAs('/log', 1280);
     for (const width of [1280, 768, 641]) {
-      await page.setViewportSize({ width, height: 800 });
+      await resize(page, width, 800);
       const lines = await page
         .locator('[data-label="Who"] bdi')
         .evaluateAll((all) => all.map((one) => one.getClientRects().length));
@@ -78,7 +78,7 @@ test.skipIf(!hasChromium)(
     for (const key of [active, pending]) {
       const page = await openAs(`/keys/${key}`, 390);
       for (const width of [390, 768]) {
-        await page.setViewportSize({ width, height: 800 });
+        await resize(page, width, 800);
         const bar = page.locator('.to-decision');
         expect((await bar.boundingBox())?.height).toBeLessThanOrEqual(64);
         await page.evaluate(`document.querySelector('#decide').scrollIntoView({ block: 'center' })`);
