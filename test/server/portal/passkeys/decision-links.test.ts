@@ -89,7 +89,8 @@ test('values that equal the request or the defaults are not marked, in any notat
   const changed = await open(active, 'operation=change&rateLimits=8/1m');
   expect(marksOn(changed)).toBe(1);
   expect(new Map(formOn(changed, 'change')).get('rateLimitsOther')).toBe('8/1m');
-  // Fields of other forms are ignored.
+  // Fields of other forms are ignored, and a link can't set text.
+  expect((await open(active, 'operation=revoke&reason=Mine')).body).not.toContain('Mine');
   expect(marksOn(await open(active, 'operation=revoke&rateLimits=8/1m'))).toBe(0);
 });
 
