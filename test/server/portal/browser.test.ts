@@ -156,7 +156,9 @@ describe.skipIf(!hasChromium)('the pages are accessible', () => {
     await keyboard.type('ada@example.org');
     await page.getByLabel('Username').fill('ada');
     await keyboard.press('Enter');
-    await page.getByLabel('Code').focus();
+    // The only field of its page has the cursor.
+    await page.getByRole('heading', { name: 'Enter the code' }).waitFor();
+    expect(await page.locator(':focus').getAttribute('id')).toBe('code');
     await keyboard.type(plain.lastCode());
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'API keys' }).waitFor();

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { settleBackground } from '../../../../server/thread/background.ts';
 import { exchangeCliCode } from '../../../../shared/sign-in/cli-codes.ts';
 import { readSignIn } from '../../../../shared/sign-ins/sign-ins.ts';
 import { testCertificate } from '../../../support/network/certificates.ts';
@@ -54,17 +53,6 @@ function listen() {
 
 const heading = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text }).waitFor();
 
-async function signIn(page: Page): Promise<void> {
-  await heading(page, 'Sign in');
-  await page.locator('#name').fill(ADA.username);
-  await page.locator('#address').fill(ADA.email);
-  await page.getByRole('button', { name: 'Send me a code' }).click();
-  await heading(page, 'Enter the code');
-  await settleBackground(world.services.background);
-  await page.locator('#code').fill(world.lastCode());
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
-
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < 40; presses++) {
     await page.keyboard.press('Tab');
@@ -77,11 +65,13 @@ const NARROW: Size = { width: 320, colorScheme: 'dark', isWithoutScripts: true }
 const WIDE: Size = { width: 1280, colorScheme: 'light' };
 
 describe.skipIf(!hasChromium)('profilectl login', () => {
-  test('returns its code to profilectl after signing in, by keyboard, at 320 pixels and without scripts', async () => {
+  test('returns its code to profilectl, by keyboard, at 320 pixels and without scripts', async () => {
     const { received, redirectUri } = listen();
     const state = 'a state & more';
-    const { page, troubles } = await openPage(OWN + cliPath({ redirect_uri: redirectUri, state }), NARROW);
-    await signIn(page);
+    const { page, troubles } = await openPage(OWN + cliPath({ redirect_uri: redirectUri, state }), {
+      ...NARROW,
+      cookie: world.cookie,
+    });
     await heading(page, 'Allow profilectl to access your account?');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
     await tabTo(page, 'Allow');
