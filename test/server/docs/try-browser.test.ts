@@ -77,16 +77,16 @@ const openTryIt = async () => {
 };
 let tryIt: ReturnType<typeof openTryIt> | undefined;
 
-/** The window on the page that tests share, this wide: Swagger UI takes seconds to start. */
-async function onTryIt(width = 390) {
+/** The window on the page that tests share: Swagger UI takes seconds to start. A wide window has more to render. */
+async function onTryIt() {
   tryIt ??= openTryIt();
-  await resize((await tryIt).page, width);
+  await resize((await tryIt).page, 390);
   return tryIt;
 }
 
 describe('the page in a browser', () => {
   test.skipIf(!hasChromium)('is linked from each operation of /docs, opens at that operation, and fits', async () => {
-    const { page, troubles } = await onTryIt(390);
+    const { page, troubles } = await onTryIt();
     expect(page.url()).toStartWith(address);
     expect(await page.evaluate<string>("getComputedStyle(document.querySelector('.top')).display")).toBe('flex');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
