@@ -10,7 +10,7 @@ import { type CodeRequest, enterCode, requestCode } from '../../../shared/sign-i
 import { importLines } from '../../support/import.ts';
 import { createMailCounter } from '../../support/mail/mail-counter.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
-import { startTwo } from '../../support/portal/sign-in-acts.ts';
+import { startActor } from '../../support/portal/sign-in-acts.ts';
 import { fewRounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
@@ -154,8 +154,9 @@ test('the limits agree with a naive counter, for all spellings of names, address
 
 test('the limits agree with a naive counter, too, if two processes receive the requests in turn', async () => {
   await expectCounted(async ({ access, clock }) => {
-    const two = await startTwo(access.config.databasePath);
-    return (at, ask) => two.one(at % 2, 'ask', { ...ask, atMs: clock.nowMs() });
+    const other = await startActor(access.config.databasePath);
+    return (at, ask) =>
+      at % 2 === 0 ? requestCode(access, ask).browserSecret : other.act('ask', { ...ask, atMs: clock.nowMs() });
   }, 20);
 }, 30_000);
 
@@ -183,7 +184,7 @@ test('strangers can cause at most 10 mails a day to an owner, and can’t lock o
 
 test('strangers with the same IP address, or a thousand mails to others, do not lock out a browser that the owner has used', async () => {
   const { access, ask, clock, known, mails } = await world();
-  const others = insertOthers(access.db, 1_000);
+  const [other] = insertOthers(access.db, 1);
   const strangersAsk = () => {
     for (let n = 0; n < 10; n++) ask(`stranger${n}`, 'x@example.org');
   };
@@ -194,7 +195,12 @@ test('strangers with the same IP address, or a thousand mails to others, do not 
     return mails() - before;
   };
   strangersAsk();
-  for (const [n, { username, email }] of others.entries()) ask(username, email, `10.${n >> 8}.${n & 255}.1`);
+  ask(other?.username ?? '', other?.email ?? '', '10.0.0.1');
+  // The last row counts the mail that was sent.
+  access.sessions.sqlite.run(
+    `INSERT INTO mail_counts (counted_under, at) WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+     SELECT counted_under, at FROM n, (SELECT counted_under, at FROM mail_counts ORDER BY id DESC LIMIT 1)`,
+  );
   expect(await mailedTo(CLIENT.address, known)).toBe(1);
   // The thousand mails lock out another browser, wherever it is, and strangers one with their IP address.
   expect(await mailedTo('198.51.100.1', null)).toBe(0);

@@ -43,7 +43,7 @@ describe.each(Object.keys(PURPOSES) as Purpose[])('%s', (purpose) => {
       writeSessions(access.sessions, (db) => makeTicket(db, key, { signed: GRACE }, access.clock.nowMs()));
       for (let turn = 0; turn < Math.ceil(tries / 2); turn++)
         await two.both('use', textOf({ ...key, proof: hashOf('wrong') }));
-      expect(await two.one(0, 'use', textOf(key))).toBe(false);
+      expect(await two.one.act('use', textOf(key))).toBe(false);
     });
 });
 

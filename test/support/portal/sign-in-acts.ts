@@ -26,22 +26,25 @@ export function keyIn({ purpose, foundBy, proof }: KeyText): TicketKey {
   return proof === null ? key : { ...key, proof: Buffer.from(proof, 'hex') };
 }
 
-/** Starts two processes on a database, which end when the test file is done. */
-export async function startTwo(databasePath: string) {
-  const file = join(import.meta.dir, 'sign-in-child.ts');
-  const children = await Promise.all([0, 1].map(() => startLineChild(file, databasePath)));
-  const resultOf = async (at: number) => JSON.parse((await children[at]?.next()) ?? 'null');
-  const send = (at: number, line: string) => children[at]?.send(line);
+/** Starts a process on a database, which ends when the test file is done. */
+export async function startActor(databasePath: string) {
+  const { send, next } = await startLineChild(join(import.meta.dir, 'sign-in-child.ts'), databasePath);
   return {
-    /** Lets one of them act. */
-    one: async <Name extends keyof Act>(at: number, name: Name, given: Act[Name]) => {
-      send(at, JSON.stringify([name, given]));
-      return resultOf(at);
+    /** Lets it act; returns the result. */
+    act: async <Name extends keyof Act>(name: Name, given: Act[Name]) => {
+      send(JSON.stringify([name, given]));
+      return JSON.parse((await next()) ?? 'null');
     },
+  };
+}
+
+/** Starts two processes on a database. */
+export async function startTwo(databasePath: string) {
+  const [one, other] = await Promise.all([startActor(databasePath), startActor(databasePath)]);
+  return {
+    one,
     /** Lets both do the same at once. */
-    both: async <Name extends keyof Act>(name: Name, given: Act[Name]) => {
-      for (const at of [0, 1]) send(at, JSON.stringify([name, given]));
-      return Promise.all([resultOf(0), resultOf(1)]);
-    },
+    both: <Name extends keyof Act>(name: Name, given: Act[Name]) =>
+      Promise.all([one.act(name, given), other.act(name, given)]),
   };
 }
