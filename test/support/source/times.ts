@@ -12,14 +12,20 @@ const TIME = /^(nowMs|settledMs)$/;
 
 /** Finds all uses in a transaction of a time that was read before it began, as `path: function uses name`. */
 export function timesReadOutside(sources: readonly Pick<Source, 'path' | 'text'>[]): string[] {
-  const files = sources.map((source) => ({ path: source.path, file: treeOf(source) }));
   const known = new Set(TRANSACTIONS);
+  // Only files that call one of them are parsed.
+  const callers = () => {
+    const call = new RegExp(`\\b(${[...known].join('|')})\\s*(\\?\\.)?[(<]`);
+    return sources.filter(({ text }) => call.test(text));
+  };
   // Repeats until no more wrappers are found.
   for (let before = 0; before !== known.size; ) {
     before = known.size;
-    for (const { file } of files) for (const name of findForwarders(file, known)) known.add(name);
+    for (const source of callers()) for (const name of findForwarders(treeOf(source), known)) known.add(name);
   }
-  return files.flatMap(({ path, file }) => [...new Set(usesIn(file, known))].map((use) => `${path}: ${use}`));
+  return callers().flatMap((source) =>
+    [...new Set(usesIn(treeOf(source), known))].map((use) => `${source.path}: ${use}`),
+  );
 }
 
 /** The functions of a file that run a function which they receive as a parameter in a transaction. */
