@@ -7,7 +7,7 @@ import { onBox } from '../../support/actors.ts';
 import { get, type LogLine } from '../../support/http.ts';
 import { moveByAdmin } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor, prepare } from '../../support/requests.ts';
+import { keyFor } from '../../support/requests.ts';
 import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -44,9 +44,13 @@ async function startCrew(deps = testDeps({ variables: { WORKERS: '3', METRICS_TO
   return { ...server, deps, log, workers };
 }
 
-// Servers of several tests; their databases stay open until the file is done.
-const three = testDeps({ variables: { WORKERS: '3', METRICS_TOKEN } });
-const two = testDeps({ variables: { WORKERS: '2', TRUSTED_PROXIES: '127.0.0.1' } });
+/** The same with this number of workers. */
+function withWorkers(deps: Crew['deps'], workers: number): Crew['deps'] {
+  return { ...deps, config: { ...deps.config, workers } };
+}
+
+// The server of several tests; its database stays open until the file is done.
+const three = testDeps({ variables: { WORKERS: '3', METRICS_TOKEN, TRUSTED_PROXIES: '127.0.0.1' } });
 
 /** Sends a request on its own connection, so that the system selects the worker. */
 async function ask(server: { url: string }, path: string, secret: string): Promise<Response> {
@@ -139,6 +143,64 @@ describe('three workers', () => {
     }
   });
 
+  test('every worker applies a revocation within 10 ms of its commit, and all share the count of failed logins', async () => {
+    const { secret, identifier } = await keyFor(server.deps, ['100000/1d']);
+    const seen = new Set<string>();
+    while (seen.size < 3) seen.add(prefixOf(await ask(server, '/api/key', secret)));
+    await revokeKey(server.deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
+    // A request that begins more than 10 ms after the commit is refused.
+    await Bun.sleep(10);
+    const from = (address: string) => {
+      const headers = { Connection: 'close', 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
+      return get(server, '/api/key', secret, { headers });
+    };
+    const answers = await Promise.all(Array.from({ length: 50 }, () => from('198.51.100.1')));
+    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+    expect([count(401), count(429)]).toEqual([30, 20]);
+    expect(new Set(answers.map(prefixOf)).size).toBe(3);
+    expect((await from('198.51.100.2')).status).toBe(401);
+  });
+
+  test('every worker applies a suspension and a resumption within 10 ms of the commit', async () => {
+    const { secret, identifier } = await keyFor(server.deps, ['100000/1d']);
+    let sent = 0;
+    // Each request has a new IP address, which has no failed logins.
+    const from = () => {
+      const headers = {
+        Connection: 'close',
+        'X-Forwarded-For': `192.0.2.${++sent % 250}`,
+        'X-Forwarded-Proto': 'https',
+      };
+      return get(server, '/api/key', secret, { headers });
+    };
+    /** The statuses of a burst of requests to all workers, sent 10 ms after a commit. */
+    const statuses = async () => {
+      await Bun.sleep(10);
+      const answers = await Promise.all(Array.from({ length: 20 }, from));
+      while (new Set(answers.map(prefixOf)).size < 3) answers.push(await from());
+      return [...new Set(answers.map(({ status }) => status))];
+    };
+    expect(await statuses()).toEqual([200]);
+    for (let turn = 1; turn <= rounds(10); turn++) {
+      moveByAdmin(server.deps, identifier, 'suspend');
+      expect([turn, await statuses()]).toEqual([turn, [401]]);
+      moveByAdmin(server.deps, identifier, 'resume');
+      expect([turn, await statuses()]).toEqual([turn, [200]]);
+    }
+  });
+
+  test('a failed start because of a port in use or a second server on the database is reported as with one thread, and leaves nothing behind', async () => {
+    const other = testDeps({ variables: { WORKERS: '2' } });
+    const taken = await startServer(other, { port: server.port }).catch((error) => error);
+    expect([taken.code, taken.message]).toEqual(['refused', expect.stringContaining('in use')]);
+    const twice = await startServer(server.deps, { port: 0 }).catch((error) => error);
+    expect([twice.code, twice.message]).toEqual(['refused', expect.stringContaining('is running on')]);
+    // The next servers on this database start, too: see the stop under load.
+    const again = await startCrew(withWorkers(other, 1));
+    expect((await get(again, '/readyz')).status).toBe(200);
+    await again.stop();
+  });
+
   test('requests with one key on many connections: every worker answers, together they admit exactly the quota, and a stop loses no count', async () => {
     const { secret, identifier } = await keyFor(server.deps, ['200/1h', '1000/1d']);
     const answers = await Promise.all(Array.from({ length: 300 }, () => ask(server, '/api/lookup/uid/7', secret)));
@@ -160,80 +222,15 @@ describe('three workers', () => {
   });
 });
 
-describe('two workers', () => {
-  let server: Crew;
-  beforeAll(async () => {
-    server = await startCrew(two);
-  });
-  afterAll(() => server.stop());
-
-  test('every worker applies a revocation within 10 ms of its commit, and all share the count of failed logins', async () => {
-    const secret = await prepare(server.deps);
-    const seen = new Set<string>();
-    while (seen.size < 2) seen.add(prefixOf(await ask(server, '/api/key', secret)));
-    await revokeKey(server.deps, { identifier: secret.slice(4, 12), reason: 'Leaked.', by: onBox('admin') });
-    // A request that begins more than 10 ms after the commit is refused.
-    await Bun.sleep(10);
-    const from = (address: string) => {
-      const headers = { Connection: 'close', 'X-Forwarded-For': address, 'X-Forwarded-Proto': 'https' };
-      return get(server, '/api/key', secret, { headers });
-    };
-    const answers = await Promise.all(Array.from({ length: 50 }, () => from('198.51.100.1')));
-    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
-    expect([count(401), count(429)]).toEqual([30, 20]);
-    expect(new Set(answers.map(prefixOf)).size).toBe(2);
-    expect((await from('198.51.100.2')).status).toBe(401);
-  });
-
-  test('every worker applies a suspension and a resumption within 10 ms of the commit', async () => {
-    const { secret, identifier } = await keyFor(server.deps, ['100000/1d']);
-    let sent = 0;
-    // Each request has a new IP address, which has no failed logins.
-    const from = () => {
-      const headers = {
-        Connection: 'close',
-        'X-Forwarded-For': `192.0.2.${++sent % 250}`,
-        'X-Forwarded-Proto': 'https',
-      };
-      return get(server, '/api/key', secret, { headers });
-    };
-    /** The statuses of a burst of requests to both workers, sent 10 ms after a commit. */
-    const statuses = async () => {
-      await Bun.sleep(10);
-      const answers = await Promise.all(Array.from({ length: 20 }, from));
-      while (new Set(answers.map(prefixOf)).size < 2) answers.push(await from());
-      return [...new Set(answers.map(({ status }) => status))];
-    };
-    expect(await statuses()).toEqual([200]);
-    for (let turn = 1; turn <= rounds(10); turn++) {
-      moveByAdmin(server.deps, identifier, 'suspend');
-      expect([turn, await statuses()]).toEqual([turn, [401]]);
-      moveByAdmin(server.deps, identifier, 'resume');
-      expect([turn, await statuses()]).toEqual([turn, [200]]);
-    }
-  });
-
-  test('a failed start because of a port in use or a second server on the database is reported as with one thread, and leaves nothing behind', async () => {
-    const other = testDeps({ variables: { WORKERS: '2' } });
-    const taken = await startServer(other, { port: server.port }).catch((error) => error);
-    expect([taken.code, taken.message]).toEqual(['refused', expect.stringContaining('in use')]);
-    const twice = await startServer(server.deps, { port: 0 }).catch((error) => error);
-    expect([twice.code, twice.message]).toEqual(['refused', expect.stringContaining('is running on')]);
-    await server.stop();
-    const again = await startCrew(server.deps);
-    expect((await get(again, '/readyz')).status).toBe(200);
-    await again.stop();
-  });
-});
-
 test('a stop under load finishes in-flight requests, and limits stay exact on the next server, with any number of workers', async () => {
-  const deps = testDeps({ variables: { WORKERS: '2' } });
-  insertProfile(deps.db, { id: 7 });
+  // Starts on its database failed before.
+  const deps = three;
+  insertProfile(deps.db, { id: 8 });
   const { secret, identifier } = await keyFor(deps, ['100000/1d', '90000/31d']);
   let admitted = 0;
   const servers = drawHalf([2, 1, 3], seededRandom('workers of the next server'));
   for (const workers of servers) {
-    const server = await startCrew({ ...deps, config: { ...deps.config, workers } });
+    const server = await startCrew(withWorkers(deps, workers));
     const levels = (await ask(server, '/api/key', secret)).headers.get('ratelimit') ?? '';
     const left = [...levels.matchAll(/r=(\d+)/g)].map(([, remaining]) => Number(remaining));
     expect(left).toEqual([100_000 - admitted, 90_000 - admitted]);
@@ -241,7 +238,7 @@ test('a stop under load finishes in-flight requests, and limits stay exact on th
     let isDone = false;
     const client = async () => {
       while (!isDone) {
-        const answer = await ask(server, '/api/lookup/uid/7', secret).catch(() => null);
+        const answer = await ask(server, '/api/lookup/uid/8', secret).catch(() => null);
         if (answer === null) return;
         if (answer.status === 200) admitted++;
         else expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
