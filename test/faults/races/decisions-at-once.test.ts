@@ -39,7 +39,10 @@ const DAYS = OPERATIONS_RACED.slice(1).map((_, day, { length }) =>
     return [OPERATIONS_RACED[one] as Raced, OPERATIONS_RACED[other] as Raced];
   }),
 );
-const PAIRS = drawQuarter(DAYS, seededRandom('days of decisions at once')).slice(0, fewRounds(DAYS.length)).flat();
+const DRAWN = drawQuarter(DAYS, seededRandom('days of decisions at once')).slice(0, fewRounds(DAYS.length)).flat();
+/** Always with the pair in which a secret could go to an address that nobody has seen. */
+const MAILING = DAYS.flat().filter((pair) => pair.join() === 'approve,address' && !DRAWN.includes(pair));
+const PAIRS = [...DRAWN, ...MAILING];
 
 /** Pairs in which the first decision prevents the second, so that the outcome shows the order. */
 const CLASHING = [
