@@ -3,8 +3,9 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { candidatesFor } from '../../../cli/completion/candidates.ts';
 import { createProgram } from '../../../cli/program.ts';
-import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
 import { issue, request } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
@@ -91,8 +92,8 @@ describe('candidates', () => {
     const print = ['completion', '--candidates', '--'];
     const line = `${pending}\tpending, ada: Evil bot: $(touch pwned) \`x\`\n`;
     const printed = { code: 0, stdout: line, stderr: '' };
-    expect(await profilectl([...print, 'keys', 'approve', ''], { variables })).toEqual(printed);
-    expect(await profilectl([...print, '--db', variables.DATABASE_PATH, 'keys', 'approve', ''])).toEqual(printed);
+    expect(await runCommand([...print, 'keys', 'approve', ''], { variables })).toEqual(printed);
+    expect(await runCommand([...print, '--db', variables.DATABASE_PATH, 'keys', 'approve', ''])).toEqual(printed);
   });
 
   test('of help are the commands that it explains', async () => {
@@ -122,7 +123,7 @@ describe('candidates', () => {
   test('are refused for a missing or unknown shell (exit code 2)', async () => {
     const unclear = [['completion'], ['completion', 'ksh'], ['completion', 'bash', 'zsh']];
     for (const words of drawHalf(unclear, seededRandom('shells'))) {
-      expect(await profilectl(words)).toMatchObject({
+      expect(await runCommand(words)).toMatchObject({
         code: 2,
         stdout: '',
         stderr: expect.stringContaining('bash, zsh or fish'),

@@ -9,6 +9,7 @@ import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { profilectl } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { usernamesIn } from '../../support/profiles.ts';
@@ -33,9 +34,10 @@ function commandsIn(folder: string) {
 async function prepare() {
   const folder = tempFolder();
   const file = join(folder, 'backup.sqlite');
-  const { variables, run } = commandsIn(folder);
+  const { variables } = commandsIn(tempFolder());
+  const run = (...words: string[]) => runCommand(words, { variables });
   const put = (...lines: object[]) =>
-    profilectl(['profiles', 'import', '-'], { variables, stdin: jsonLines(...lines) });
+    runCommand(['profiles', 'import', '-'], { variables, stdin: jsonLines(...lines) });
   const people = ['ada', 'bob', 'cem', 'dan'].map((username, at) => ({
     id: at + 1,
     username,
@@ -52,6 +54,8 @@ async function prepare() {
   expect((await run('db', 'backup', file)).code).toBe(0);
   expect((await run('profiles', 'erase', 'cem', '--yes')).code).toBe(0);
   await put({ id: 1, deleted: true }, { id: 10, username: 'late' }, { id: 10, deleted: true });
+  // A copy, which no statement of this process keeps open.
+  expect((await run('db', 'backup', commandsIn(folder).variables.DATABASE_PATH)).code).toBe(0);
   return { folder, identifier };
 }
 

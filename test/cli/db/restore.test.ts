@@ -17,17 +17,19 @@ import { openBare, openFile } from '../../../shared/db/connect.ts';
 import { migrate } from '../../../shared/db/migrate.ts';
 import { MIGRATIONS } from '../../../shared/db/migrations.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
+import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { prepareRestore } from '../../../shared/upkeep/restore.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
-import { jsonLines } from '../../support/import.ts';
+import { importLines, jsonLines } from '../../support/import.ts';
+import { runCommand } from '../../support/machine/command.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { usernamesIn } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
-import { tempFolder } from '../../support/world.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
 
 /** The database and backup of a folder, and commands on them. */
 function commandsIn(folder: string) {
@@ -41,13 +43,20 @@ function commandsIn(folder: string) {
 
 /** Each test starts with a copy of this folder. */
 const made = tempFolder();
-const { file: madeBackup, run: runOnMade, put: putIntoMade } = commandsIn(made);
-await putIntoMade({ id: 1, username: 'ada' });
-expect((await runOnMade('db', 'backup', madeBackup)).code).toBe(0);
-await putIntoMade({ id: 2, username: 'bob' });
 /** Another backup, with Ada and Bob. */
 const other = join(tempFolder(), 'other.sqlite');
-expect((await runOnMade('db', 'backup', other)).code).toBe(0);
+await makeBackups();
+
+/** Makes the backups, and the database as a copy of one, which no statement of this process keeps open. */
+async function makeBackups() {
+  const { db, file } = commandsIn(made);
+  const deps = testDeps();
+  await importLines(deps, [{ id: 1, username: 'ada' }]);
+  backupDatabase(deps.db, file);
+  await importLines(deps, [{ id: 2, username: 'bob' }], { merge: true });
+  backupDatabase(deps.db, other);
+  copyFileSync(other, db);
+}
 
 const chance = seededRandom('restores');
 
@@ -245,7 +254,7 @@ describe('db restore', () => {
   });
 
   test('refuses damaged backups and other files before it changes anything', async () => {
-    const { folder, db, file, run, names, aside } = world();
+    const { folder, db, file, names, aside } = world();
     const text = join(folder, 'text');
     writeFileSync(text, 'not a database at all, whatever its name says');
     const foreign = join(folder, 'foreign');
@@ -279,7 +288,7 @@ describe('db restore', () => {
       [folder, /not a file/],
     ];
     for (const [source, sentence] of [...cases, ...drawHalf(noDatabases, chance)]) {
-      const done = await run('db', 'restore', source, '--yes');
+      const done = await runCommand(['db', 'restore', source, '--yes', '--db', db]);
       expect(done.stderr).toMatch(sentence);
       expect(done).toMatchObject({ code: 1, stdout: '' });
     }

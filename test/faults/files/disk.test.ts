@@ -145,7 +145,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       ['profiles', 'show', 'n4'],
       ['profiles', 'export'],
     ]) {
-      expect(await profilectl(words, { variables })).toMatchObject({ code: 0, stderr: '' });
+      expect(await runCommand(words, { variables })).toMatchObject({ code: 0, stderr: '' });
     }
     let asked = 1;
     while (!server.printed().includes('Quotas cannot be written')) {
