@@ -13,7 +13,7 @@ import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable, hiddenInFocus } from '../../../support/portal/looking.ts';
 import { personAt } from '../../../support/portal/pace.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
-import { drawQuarter, seededRandom, TRIES_ALL } from '../../../support/rounds.ts';
+import { drawHalf, drawQuarter, seededRandom } from '../../../support/rounds.ts';
 
 // The effort of deciding, measured in a real Chromium: clicks, touches of the passkey, key presses, and positions on the page.
 
@@ -317,19 +317,17 @@ describe.skipIf(!hasChromium)('an admin', () => {
       ],
       ...drawQuarter(withoutBar, random),
     ];
+    // Most is sticky on a phone.
+    const PHONE = [390, 844] as const;
     const windows = [
-      [390, 844],
       [1280, 800],
       [320, 256],
     ] as const;
     const isSticky =
       '["sticky", "fixed"].includes(getComputedStyle(document.querySelector(".bar") ?? document.body).position)';
-    const first = Math.floor(random() * windows.length);
-    for (const [at, [path, open]] of pages.entries()) {
+    for (const [path, open] of pages) {
       await open();
-      // By default one window for each page, and each window for some page.
-      const some = [windows[(first + at) % windows.length] ?? windows[0]];
-      for (const [width, height] of TRIES_ALL ? windows : some) {
+      for (const [width, height] of [PHONE, ...drawHalf(windows, random)]) {
         await resize(page, width, height);
         opened.push(`${path} at ${width}`);
         if (await page.evaluate<boolean>(isSticky)) sticking.push(`${path} at ${width}`);
