@@ -113,7 +113,7 @@ describe('all or nothing', () => {
       const { server, token, send, stored } = await feedWorld();
       const body = jsonLines(ADA, BEA);
       const lengths = [0, 10, jsonLines(ADA).length, body.length - 1];
-      for (const length of drawHalf(lengths, seededRandom('lengths of cut-off requests'))) {
+      for (const length of drawQuarter(lengths, seededRandom('lengths of cut-off requests'))) {
         await cutOff(server.port, token, '', body, length);
         expect(await stored()).toEqual([]);
       }
@@ -245,7 +245,7 @@ test(
     for (const headers of [{ 'Content-Type': 'application/json' }, { 'Content-Encoding': 'gzip' }]) {
       await expectRefused(await sendLines(server, token, '', jsonLines(ADA), headers), 415, 'not_lines');
     }
-    for (const body of drawHalf(['', '\n', '[{"id":7}]'], seededRandom('bodies without lines'))) {
+    for (const body of drawQuarter(['', '\n', '[{"id":7}]'], seededRandom('bodies without lines'))) {
       await expectRefused(await sendLines(server, token, '', body), 422, 'lines_refused');
     }
     for (const query of ['?mode=other', '?partial=0', '?partial=1&partial=1', '?prune=1']) {
