@@ -1,13 +1,13 @@
 import { openLimits } from '../../../shared/limits/one-thread.ts';
-import { fewRounds } from '../../support/rounds.ts';
 import { use } from '../../support/storage/limits.ts';
 
 // Run by quotas.test.ts as its own process: uses up the default limits of many keys minute by minute, saves and restores
-// them as a restart does, and prints by how many bytes memory grew after the first keys.
+// them as a restart does, and prints by how many bytes memory grew after the first keys. Its arguments: the database's path and
+// the number of keys.
 
-const [path = ''] = process.argv.slice(2);
+const [path = '', count = ''] = process.argv.slice(2);
 const FIRST = 500;
-const KEYS = fewRounds(10_000);
+const KEYS = Number(count);
 const DEFAULT_LIMITS = [
   { quota: 60, windowSeconds: 60 },
   { quota: 5_000, windowSeconds: 86_400 },

@@ -7,7 +7,7 @@ import { openDatabase } from '../../../shared/db-files/open.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { systemRandom } from '../../../shared/random.ts';
-import { profilectlWords } from '../../support/cli.ts';
+import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
@@ -165,8 +165,10 @@ test('failed authentications never use a key’s quota, even if they name the ke
 });
 
 test('a key with used-up default limits takes less than 10 kB, and is restored from the file', async () => {
-  const words = [process.execPath, join(import.meta.dir, 'quotas-child.ts'), join(tempFolder(), 'profiles.db')];
-  const child = Bun.spawn(words, { stdout: 'pipe', stderr: 'inherit' });
+  const words = [join(import.meta.dir, 'quotas-child.ts'), join(tempFolder(), 'profiles.db'), `${rounds(10_000)}`];
+  // Not with the settings of test processes, which keep freed memory.
+  const options = { env: cleanEnvironment(), stdout: 'pipe', stderr: 'inherit' } as const;
+  const child = Bun.spawn([process.execPath, ...words], options);
   const { keys, admitted, used, refused } = JSON.parse(await child.stdout.text());
   process.stderr.write(`${keys} used-up keys: ${Math.round(used / MIB)} MiB\n`);
   expect({ admitted, refused }).toEqual({ admitted: 5_000 * keys, refused: keys });
