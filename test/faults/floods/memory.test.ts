@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { cleanEnvironment } from '../../support/cli.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
@@ -16,6 +17,7 @@ for (const mode of drawHalf(['batches', 'strict'], seededRandom('modes of a larg
 
 async function run(mode: string): Promise<Record<string, number>> {
   const words = [process.execPath, join(import.meta.dir, 'memory-child.ts'), join(tempFolder(), 'profiles.db'), mode];
-  const child = Bun.spawn(words, { stdout: 'pipe', stderr: 'inherit' });
+  // Not with the settings of test processes, which keep freed memory.
+  const child = Bun.spawn(words, { env: cleanEnvironment(), stdout: 'pipe', stderr: 'inherit' });
   return JSON.parse(await new Response(child.stdout).text());
 }
