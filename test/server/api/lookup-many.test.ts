@@ -5,7 +5,7 @@ import { MANY_MAX } from '../../../shared/api/parameters.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { changeBySql, insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
-import { fewRounds } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 
 const server = await startTestServer();
 const secret = await prepare(server.deps);
@@ -221,8 +221,8 @@ describe('the cost of a lookup of many', () => {
           expect([200, 404, 400]).toContain((await send(count, counted)).status);
         }
       }),
-      { numRuns: fewRounds(60) },
+      { numRuns: rounds(60) },
     );
-    expect(waits).toBeGreaterThan(fewRounds(50));
+    expect(waits).toBeGreaterThan(rounds(50));
   }, 60_000);
 });

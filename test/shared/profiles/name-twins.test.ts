@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { foldName, nameFault } from '../../../shared/profiles/name.ts';
 import { importLines, namesById } from '../../support/import.ts';
-import { drawQuarter, fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
+import { drawQuarter, rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Names that differ only in spelling are the same name.
@@ -93,7 +93,7 @@ test('two names with the same folded form never coexist, however they are spelle
         expect(stored.map(([, spelled]) => foldName(spelled))).toEqual(stored.map(([of]) => of));
       },
     ),
-    { numRuns: fewRounds(250) },
+    { numRuns: rounds(250) },
   );
   expect(Math.min(refusals, imports)).toBeGreaterThan(rounds(50));
 });

@@ -18,7 +18,7 @@ import { CLIENT, testAccess } from '../../support/portal/access.ts';
 import { enrol, signIn } from '../../support/portal/admins.ts';
 import { countLogins, forgetLogins } from '../../support/portal/sessions-rows.ts';
 import { refusal } from '../../support/refusal.ts';
-import { fewRounds } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { noteSecretsIn } from '../../support/secret-search.ts';
 import { testClock } from '../../support/world.ts';
 
@@ -191,13 +191,13 @@ test('a code can be exchanged once, with its login’s secret and redirect URL, 
     }
   };
   await fc.assert(fc.asyncProperty(fc.array(STEP, { minLength: 20, maxLength: 40, size: 'max' }), run), {
-    numRuns: fewRounds(120),
+    numRuns: rounds(120),
     interruptAfterTimeLimit: 40_000,
   });
   // Otherwise the steps would not test these cases.
-  expect(tokens).toBeGreaterThan(fewRounds(20));
-  expect(reuses).toBeGreaterThan(fewRounds(5));
-  expect(spent).toBeGreaterThan(fewRounds(5));
+  expect(tokens).toBeGreaterThan(rounds(20));
+  expect(reuses).toBeGreaterThan(rounds(5));
+  expect(spent).toBeGreaterThan(rounds(5));
 }, 60_000);
 
 test('a code works for 5 minutes, or 10 if it is typed, but not if the clock was set back', async () => {

@@ -52,25 +52,9 @@ export function importsInCircles(sources: readonly Pick<Source, 'path' | 'import
   );
 }
 
-/**
- * Whether more lines than this may follow each other of which only the first starts at the margin, as in each function of a
- * formatted file. Quick, but also true for templates of several lines, which may have anything at the margin.
- */
-function hasLongBlock(text: string, maxLines: number): boolean {
-  let startsAt = 0;
-  return text
-    .trimEnd()
-    .split('\n')
-    .some((line, at) => {
-      if (/^[A-Za-z@/]/.test(line)) startsAt = at;
-      const isInTemplate = (line.match(/(?<!\\)`/g)?.length ?? 0) % 2 === 1;
-      return isInTemplate || at - startsAt >= maxLines;
-    });
-}
-
 /** The functions of a file, including nested ones, with more lines than this, as `path: name`. */
 export function longFunctions(source: Pick<Source, 'path' | 'text'>, maxLines: number): string[] {
-  if (!hasLongBlock(source.text, maxLines)) return [];
+  if (source.text.trimEnd().split('\n').length <= maxLines) return [];
   const file = treeOf(source);
   const lineAt = (position: number) => file.getLineAndCharacterOfPosition(position).line;
   const found: string[] = [];

@@ -151,7 +151,7 @@ describe('refusing one line', () => {
 
   test('also refuses a long chain of lines that depend on it', async () => {
     const deps = testDeps();
-    const length = 120;
+    const length = 250;
     await importLines(
       deps,
       Array.from({ length }, (_, i) => ({ id: i + 1, username: `n${i}` })),
