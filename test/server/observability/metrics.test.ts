@@ -7,7 +7,6 @@ import { onBox } from '../../support/actors.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, keyIn, moveByAdmin, request } from '../../support/keys.ts';
-import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -96,7 +95,7 @@ test('every response is counted by route and status, with its duration; clients 
 });
 
 test('keys, the queue and mails are read from the database on each scrape', async () => {
-  const server = await serverOfPages(pageWorld({ METRICS_TOKEN }));
+  const server = await startTestServer({ variables: { METRICS_TOKEN } });
   const { deps } = server;
   const before = await scrape(server);
   expect(before.profile_lookup_oldest_pending_request_age_seconds).toBe(0);

@@ -14,12 +14,11 @@ import { countProfiles } from '../../../../shared/profiles/list.ts';
 import { checkDatabase } from '../../../../shared/upkeep/check.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
-import { get } from '../../../support/http.ts';
+import { get, startTestServer } from '../../../support/http.ts';
 import { changeByHand } from '../../../support/import.ts';
 import { approveKey, issue, keysListed, mails, moveByAdmin, request } from '../../../support/keys.ts';
 import { runCommand } from '../../../support/machine/command.ts';
 import { sendDueNotices } from '../../../support/mail/notices.ts';
-import { pageWorld, serverOfPages } from '../../../support/portal/pages.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { refusal } from '../../../support/refusal.ts';
@@ -60,7 +59,7 @@ async function sentMails(): Promise<string[]> {
 
 describe('the secret of a suspended key', () => {
   test('is refused like an unknown one after "keys suspend", and works again after "keys resume"; used quota stays used', async () => {
-    const server = await serverOfPages(pageWorld({ DEFAULT_RATE_LIMITS: '5/1m' }));
+    const server = await startTestServer({ variables: { DEFAULT_RATE_LIMITS: '5/1m' } });
     insertProfile(server.deps.db);
     const { identifier, secret } = await issue(server.deps);
     const { databasePath } = server.deps.config;
