@@ -1,17 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAdmin, inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
 import { listLog } from '../../../shared/admins/audit-log.ts';
 import { openBare } from '../../../shared/db/connect.ts';
-import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
-import { beginPasskeySignIn, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
+import { beginPasskeySignIn } from '../../../shared/passkeys/assertions.ts';
 import { readEnrolment } from '../../../shared/passkeys/enrolments.ts';
 import { confirmPasskey, listPasskeys, removePasskey } from '../../../shared/passkeys/passkeys.ts';
 import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
 import { relyingPartyOf } from '../../../shared/passkeys/relying-party.ts';
-import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
 import { startLineChild } from '../../support/line-child.ts';
@@ -235,59 +231,6 @@ describe('a link for registering a passkey', () => {
     expect(listPasskeys(access.db, 'Grace').length).toBe(1);
     expect((await refusal(() => registerAt(access, address))).code).toBe('forbidden');
   });
-
-  test('can be used by only one of two concurrent processes', async () => {
-    const access = world();
-    const secret = secretOf(addAdmin(access, 'Grace', OPERATOR).address);
-    const db = withTables(openDatabase(access.config.databasePath, 'use'));
-    const other = { ...access, db, sessions: openSessionsFile(access.config.databasePath) };
-    const outcomes = await Promise.all(
-      [access, other].map(async (one) => {
-        const { challenge, party, user } = beginRegistration(one, secret);
-        const sent = { credential: createAuthenticator(party).register(challenge, user.handle), name: 'Laptop' };
-        return () => register(one, secret, sent, CLIENT);
-      }),
-    );
-    const results = await Promise.allSettled(outcomes.map(async (act) => act()));
-    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    expect(listPasskeys(access.db, 'Grace').length).toBe(1);
-    db.$client.close();
-    other.sessions.sqlite.close();
-  });
-});
-
-test('neither the database nor the sessions file contains a secret, a challenge or a token in plain text', async () => {
-  const access = world();
-  const { address } = addAdmin(access, 'Grace', OPERATOR);
-  const { challenge } = beginRegistration(access, secretOf(address));
-  await enrol(access, 'Ada');
-  const signInChallenge = beginPasskeySignIn(access).challenge;
-  const { token } = await signIn(access, await enrol(access, 'Joan'));
-  const texts = ['', '-wal', '.sessions', '.sessions-wal'].map((suffix) =>
-    readFileSync(access.config.databasePath + suffix, 'latin1'),
-  );
-  for (const secret of [secretOf(address), challenge, signInChallenge, token]) {
-    const raw = Buffer.from(secret, 'base64url').toString('latin1');
-    expect(texts.map((text) => text.includes(secret) || text.includes(raw))).toEqual([false, false, false, false]);
-  }
-});
-
-test('an unknown passkey, or one that signed another challenge, is refused', async () => {
-  const access = world();
-  const authenticator = await enrol(access, 'Grace');
-  const stranger = createAuthenticator(relyingPartyOf(variables.PUBLIC_URL));
-  expect((await refusal(() => signIn(access, stranger))).message).toContain('not registered here');
-  const { challenge } = beginPasskeySignIn(access);
-  const sent = authenticator.assert(challenge);
-  await signInByPasskey(access, sent, CLIENT);
-  expect((await refusal(() => signInByPasskey(access, sent, CLIENT))).message).toContain('sent twice');
-  const made = authenticator.assert(Buffer.alloc(32, 1).toString('base64url'));
-  expect((await refusal(() => signInByPasskey(access, made, CLIENT))).code).toBe('forbidden');
-  const late = beginPasskeySignIn(access).challenge;
-  access.clock.advance(5 * 60_000);
-  expect((await refusal(() => signInByPasskey(access, authenticator.assert(late), CLIENT))).message).toContain(
-    'longer than five minutes',
-  );
 });
 
 test('the log about people can’t be changed', () => {

@@ -18,7 +18,7 @@ import {
   textOf,
   withPasskey,
 } from '../../../support/portal/admin-pages.ts';
-import { ask, signInOwner, visit } from '../../../support/portal/pages.ts';
+import { ask, visit } from '../../../support/portal/pages.ts';
 
 // Approvals run in the background: the form is answered at once, and pages show the progress from the database alone.
 
@@ -98,8 +98,6 @@ describe('the page of a key shows the outcome of its approval', () => {
       event: 'approval refused',
       detail: { attempt: 1, reason: expect.stringContaining('marked-server') },
     });
-    const owner = await visit(world, `/developers/keys/${identifier}`, { cookie: signInOwner(world.access, 7) });
-    expect([owner.status, /marked-server|127\.0\.0\.1/.test(owner.body)]).toEqual([200, false]);
     expect(JSON.stringify(keyHistory(world.access, identifier, 'owner'))).not.toContain('marked-server');
     expect(JSON.stringify(world.events)).not.toMatch(/marked-server|ada@/);
     expect(world.events).toEqual([

@@ -165,15 +165,6 @@ describe('while a profile is banned', () => {
     expect(keyText(key, 100)).toContain('State           Active (refused: its profile is banned)\n');
     expect(keysText([key], clock.nowMs())).toContain('Active (banned)');
   });
-
-  test('no key can be requested or approved for it', async () => {
-    const identifier = await request(deps, { profile: 'Ada' });
-    ban();
-    const approval = approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
-    expect((await refusal(approval)).message).toContain('The profile Ada is banned');
-    expect((await refusal(request(deps, { profile: 'Ada' }))).message).toContain('The profile Ada is banned');
-    expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });
-  });
 });
 
 test('a ban while the secret is being mailed voids the approval: the key stays pending, and that secret never works', async () => {
