@@ -3,7 +3,7 @@ import { readOperations } from '../../../server/docs/openapi/read.ts';
 import { readMarkdown } from '../../../server/docs/page/markdown.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { type OpenPage, resize, startWindow } from '../../support/portal/browser.ts';
+import { type OpenPage, resize, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable, thinOut } from '../../support/portal/looking.ts';
 import { drawHalf, seededRandom } from '../../support/rounds.ts';
@@ -96,7 +96,7 @@ describe('the page as it is sent', () => {
   });
 });
 
-const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 /** Opens a path of the server in a window this wide. */
 const inWindow = (path: string, width = 1280) => openPage(server.url + path, { width, colorScheme: 'light' });

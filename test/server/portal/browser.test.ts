@@ -7,7 +7,7 @@ import { importLines } from '../../support/import.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { freePort } from '../../support/network/proxy.ts';
 import { countingCodes, openerFor, testAccess } from '../../support/portal/access.ts';
-import { keepCookie, type OpenPage, startWindow } from '../../support/portal/browser.ts';
+import { keepCookie, type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable } from '../../support/portal/looking.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
@@ -45,7 +45,7 @@ afterAll(() => elsewhere.stop(true));
 const SIBLING = `https://ada.bio.example:${elsewhere.port}`;
 const FOREIGN = `https://evil.example:${elsewhere.port}`;
 
-const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 const WIDE = { width: 1280, colorScheme: 'light' } as const;
 

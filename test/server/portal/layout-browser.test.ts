@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { html } from '../../../server/html.ts';
 import { layPage } from '../../../server/portal/html/layout.ts';
 import { issue } from '../../support/keys.ts';
-import { type OpenPage, resize, type Size, startWindow } from '../../support/portal/browser.ts';
+import { type OpenPage, resize, type Size, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { hiddenInFocus, thinOut } from '../../support/portal/looking.ts';
 import { ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
@@ -11,7 +11,7 @@ import { drawHalf, drawQuarter, seededRandom } from '../../support/rounds.ts';
 
 // What all pages have in common, in a real Chromium.
 
-const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 const world = await ownerWorld();
 const server = await serverOfPages(world);

@@ -1,28 +1,25 @@
-import { afterAll } from 'bun:test';
+import { afterAll, afterEach } from 'bun:test';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { noteCookies } from '../secret-search.ts';
 import type { Authenticator } from './authenticator.ts';
 import { connectChromium } from './chromium.ts';
 
 /**
- * Opens pages in the browser of the test run, each in a new window; all are closed when the test file is done. Call it outside
- * tests. Names that end with `.example` resolve to this machine, and its certificate is not verified.
+ * Opens pages in the browser of the test run, in one window for each test, which is closed after it. If a test opens several
+ * pages, each finds the window as new: it has another size and user, and no cookies, passkeys, errors or requests of the page
+ * before. Call it outside tests. Names that end with `.example` resolve to this machine, and its certificate is not verified.
  */
 export async function startBrowser(): Promise<OpenPage> {
   const browser = await connectChromium();
-  afterAll(() => browser.close());
-  return (url, size) => openPage(browser, url, size);
-}
-
-/**
- * Opens pages as {@link startBrowser} does, but in one window, which is then as a new one: it has another size and user, and no
- * cookies, passkeys, errors or requests of the page before. A new window takes a third of a second of processor time.
- */
-export async function startWindow(): Promise<OpenPage> {
-  const open = await startBrowser();
   let opened: Promise<Watched> | undefined;
+  afterEach(async () => {
+    const window = await opened;
+    opened = undefined;
+    await window?.page.context().close();
+  });
+  afterAll(() => browser.close());
   return async (url, size) => {
-    opened ??= open('about:blank', { width: 1280, colorScheme: 'light' });
+    opened ??= openWindow(browser);
     const window = await opened;
     await renew(window.page, url, size);
     window.requests.length = 0;
@@ -48,10 +45,10 @@ export type Size = {
   cookie?: string;
 };
 
-/** Opens a URL in a new window of this size, and records its errors and requests. */
+/** Opens a URL in a window of this size, and records its errors and requests. */
 export type OpenPage = (url: string, size: Size) => Promise<Watched>;
 
-async function openPage(browser: Browser, url: string, size: Size): Promise<Watched> {
+async function openWindow(browser: Browser): Promise<Watched> {
   const context = await browser.newContext({
     // Set by `renew`.
     viewport: null,
@@ -76,8 +73,6 @@ async function openPage(browser: Browser, url: string, size: Size): Promise<Watc
   });
   page.on('console', (message) => troubles.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
-  await renew(page, url, size);
-  if (url !== 'about:blank') await page.goto(url);
   return { page, requests, troubles };
 }
 

@@ -30,14 +30,15 @@ const TARGETS =
 /**
  * Expects that the page is accessible and fits into windows of six widths: nothing is wider than its container, controls are at
  * least 24 pixels high, and axe finds no violations. In `bun run test:long` axe runs wide and narrow, light and dark. By
- * default the page must fit into the narrowest window and two others, and axe runs on the first page of each window of tests,
+ * default the page must fit into the narrowest window and two others, and axe runs on the first page of each test file,
  * and on each other page in one of four runs, with all rules in one of its four windows; all are drawn for each page. Afterwards
  * the window is narrow and dark, and all details in the page's main part are open. `within` selects the part to check if the
  * rest is not ours.
  */
 export async function expectUsable(page: Page, within = 'html'): Promise<void> {
-  const count = (CHECKS.get(page) ?? 0) + 1;
-  CHECKS.set(page, count);
+  const browser = page.context().browser() ?? page;
+  const count = (CHECKS.get(browser) ?? 0) + 1;
+  CHECKS.set(browser, count);
   const tools = await toolsOf(page);
   const random = seededRandom(`axe: ${await page.title()} ${count}`);
   const drawn = TRIES_ALL || count === 1 || random() < 0.25 ? drawQuarter(AXE_WINDOWS, random) : [];
@@ -53,8 +54,8 @@ export async function expectUsable(page: Page, within = 'html'): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
 }
 
-/** How often {@link expectUsable} has looked into each window. */
-const CHECKS = new WeakMap<Page, number>();
+/** How often {@link expectUsable} has looked at a page of each test file, which has its own connection to the browser. */
+const CHECKS = new WeakMap<object, number>();
 
 const NARROWEST = Math.min(...WIDTHS);
 

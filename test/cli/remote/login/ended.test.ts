@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import type { Signed } from '../../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../../shared/sign-ins/binding.ts';
 import { backupDatabase } from '../../../../shared/upkeep/backup.ts';
@@ -36,14 +37,12 @@ async function signedIn(url: string, { signed, cookie, token }: Person, browser 
   const { variables } = newLaptop();
   const logIn = await runCommand(['login', url, '--with-token'], { variables, stdin: token });
   expect(logIn).toMatchObject({ code: 0 });
-  const page = browser !== null ? (await browser(`${url}/healthz`, { width: 1280, colorScheme: 'light' })).page : null;
-  const [name = '', value = ''] = cookie.split('=');
-  await page?.context().addCookies([{ name, value, url }]);
+  let page: Page | undefined;
   const list = () => runCommand(['keys', 'list'], { variables });
   const isOwner = signed.kind === 'owner';
   const expectHeading = async (heading: string) => {
     const path = `/developers/${isOwner ? 'keys' : 'admin'}`;
-    if (page === null) {
+    if (page === undefined) {
       const answer = await fetchPage({ url }, path, { headers: { cookie }, redirect: 'follow' });
       expect(await answer.text()).toContain(`<h1>${heading}</h1>`);
       return;
@@ -53,6 +52,7 @@ async function signedIn(url: string, { signed, cookie, token }: Person, browser 
   };
   return {
     expectAccess: async () => {
+      page = (await browser?.(`${url}/healthz`, { width: 1280, colorScheme: 'light', cookie }))?.page;
       expect(await list()).toMatchObject({ code: 0 });
       await expectHeading(isOwner ? 'API keys' : 'Requests');
     },

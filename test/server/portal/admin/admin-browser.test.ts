@@ -14,7 +14,7 @@ import { freePort } from '../../../support/network/proxy.ts';
 import { adminToSign } from '../../../support/portal/access.ts';
 import { adminWorld, signInAdmin } from '../../../support/portal/admin-pages.ts';
 import { enrol } from '../../../support/portal/admins.ts';
-import { addAuthenticator, addPasskey, type OpenPage, startWindow, toolsOf } from '../../../support/portal/browser.ts';
+import { addAuthenticator, addPasskey, type OpenPage, startBrowser, toolsOf } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable } from '../../../support/portal/looking.ts';
 import { call, personTokenFor } from '../../../support/portal/manage.ts';
@@ -35,7 +35,7 @@ const world = await adminWorld({ PUBLIC_URL: ORIGIN, MAIL_URL: smtp.url, MAIL_FR
 const { access } = world;
 await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
 const server = await serverOfPages(world, { port });
-const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 const WIDE = { width: 1280, colorScheme: 'light' } as const;
 

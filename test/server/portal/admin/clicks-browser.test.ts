@@ -30,9 +30,9 @@ const WIDE = { width: 1280, height: 800, colorScheme: 'light' } as const;
 /** Clicks, and touches of the passkey, since the count started. */
 type Count = { clicks: number; touches: number };
 
-/** The browser of an admin, with the passkey; `count` opens the queue and starts a count. */
-async function signInGrace() {
-  const { cookie, authenticator } = await signInAdmin(world, 'Grace');
+/** The browser of a new admin, with the passkey; `count` opens the queue and starts a count. */
+async function signIn(name: string) {
+  const { cookie, authenticator } = await signInAdmin(world, name);
   const { page, troubles } = await openPage('about:blank', WIDE);
   await keepCookie(page.context(), cookie, ORIGIN);
   const seen: Count = { clicks: 0, touches: 0 };
@@ -51,18 +51,6 @@ async function signInGrace() {
     return seen;
   };
   return { page, troubles, count };
-}
-
-let opened: ReturnType<typeof signInGrace> | undefined;
-
-/** The browser of {@link signInGrace}, which tests share. */
-async function signedIn() {
-  opened ??= signInGrace();
-  const { page, troubles } = await opened;
-  troubles.length = 0;
-  await resize(page, WIDE.width, WIDE.height);
-  await page.emulateMedia({ colorScheme: WIDE.colorScheme });
-  return opened;
 }
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
@@ -98,7 +86,7 @@ const states = (keys: readonly string[]) => keys.map((key) => showKey(access, ke
 
 describe.skipIf(!hasChromium)('an admin', () => {
   test('decides on one request with 2 clicks and a touch, and on three with 5', async () => {
-    const { page, troubles, count } = await signedIn();
+    const { page, troubles, count } = await signIn('Grace');
     // One: from the queue to the next request, which says the outcome.
     const [first = '', other = ''] = await requests(2);
     const one = await count();
@@ -150,7 +138,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
       expectedUsage: null,
       permissions: ['api.lookup', 'api.leaderboard'],
     });
-    const { page, troubles, count } = await signedIn();
+    const { page, troubles, count } = await signIn('Ada');
     const atOnce = await count();
     const admin = personAt(page);
     await admin.read('Requests');
@@ -196,7 +184,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
 
   test('selects with x, moves with j and k, decides with a and r, but only while the focus is in a row', async () => {
     const [, second = ''] = await requests(3, 'Row');
-    const { page, troubles, count } = await signedIn();
+    const { page, troubles, count } = await signIn('Barbara');
     await count();
     await page.keyboard.press('x');
     expect(await page.locator(':checked').count()).toBe(0);
@@ -232,7 +220,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
   test('finds Approve… beside the description at 1280 × 800, within ten key presses, and at the bottom of a phone', async () => {
     const [key = ''] = await requests(1, 'Discord role sync');
     await issue(access, { profile: `user${profiles}`, name: 'Another' });
-    const { page } = await signedIn();
+    const { page } = await signIn('Dana');
     await page.goto(`${QUEUE}/keys/${key}`);
     const approve = button(page, 'Approve…');
     const { y = 0, height = 0 } = (await approve.boundingBox()) ?? {};
@@ -270,7 +258,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
   test('sees five rows in 800 pixels, four while the bar is shown, on accessible pages', async () => {
     // Of a long description a row has three lines.
     await requests(8, 'Bot of the queue', { description: `${BADGES} `.repeat(5) });
-    const { page, count } = await signedIn();
+    const { page, count } = await signIn('Edith');
     await count();
     const begin = page.locator('.begin').last();
     expect(await begin.evaluate((one) => one.clientHeight / 20)).toBe(3);
@@ -294,7 +282,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
 
   test('sees the focused element, never below a sticky bar, on a phone, in a wide window, and at 400% zoom', async () => {
     await requests(6, 'Bot to tab through');
-    const { page, count } = await signedIn();
+    const { page, count } = await signIn('Frances');
     await count();
     const key = await page.locator('input[name="chosen"]').first().getAttribute('value');
     const random = seededRandom('windows and pages to tab through');

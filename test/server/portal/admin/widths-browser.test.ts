@@ -17,19 +17,10 @@ const pending = await request(access, { profile: 'maximiliane', name: `Long${'g'
 const grace = await signInAdmin(world, 'Grace');
 const { url } = await serverOfPages(world);
 
-const openWindow = () =>
-  openPage(`${url}/developers/admin/people`, { width: 1280, colorScheme: 'light', cookie: grace.cookie });
-
-let opened: ReturnType<typeof openWindow> | undefined;
-
-/** Opens a page in the window of all tests. */
-async function openAs(path: string, width: number) {
-  opened ??= openWindow();
-  const { page } = await opened;
-  await resize(page, width, 800);
-  await page.goto(`${url}/developers/admin${path}`);
-  return page;
-}
+const openAs = async (path: string, width: number) => {
+  const size = { width, height: 800, colorScheme: 'light', cookie: grace.cookie } as const;
+  return (await openPage(`${url}/developers/admin${path}`, size)).page;
+};
 
 test.skipIf(!hasChromium)(
   'a list breaks no word of usual length, and no state, beside the longest name',

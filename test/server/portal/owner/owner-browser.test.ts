@@ -4,7 +4,7 @@ import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { onBox } from '../../../support/actors.ts';
 import { importLines } from '../../../support/import.ts';
 import { approveKey, DESCRIPTION, issue, keysListed, mailedSecrets, request } from '../../../support/keys.ts';
-import { type OpenPage, type Size, startWindow } from '../../../support/portal/browser.ts';
+import { type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable } from '../../../support/portal/looking.ts';
 import { ADA, type OwnerWorld, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
@@ -13,7 +13,7 @@ import { drawHalf, drawQuarter, seededRandom } from '../../../support/rounds.ts'
 
 // The owners' pages in a real Chromium, as an owner uses them: by hand, by keyboard, on a narrow screen.
 
-const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 /**
  * A new service with its owners, and a window on one of its pages, as an owner who is signed in. Each response is held back until

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../../server/thread/background.ts';
 import { openLimits } from '../../../../shared/limits/one-thread.ts';
 import { issue, mails } from '../../../support/keys.ts';
-import { type OpenPage, startWindow } from '../../../support/portal/browser.ts';
+import { type OpenPage, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { ADA, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
 import { personAt } from '../../../support/portal/pace.ts';
@@ -10,7 +10,7 @@ import { serverOfPages } from '../../../support/portal/pages.ts';
 
 // How long an owner with a phone needs for usual tasks, estimated from what they read, type and tap.
 
-const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 const PHONE = { width: 390, height: 844, colorScheme: 'light' } as const;
 
 describe.skipIf(!hasChromium)('an owner with a phone', () => {

@@ -5,7 +5,7 @@ import { readSignIn } from '../../../../shared/sign-ins/sign-ins.ts';
 import { testCertificate } from '../../../support/network/certificates.ts';
 import { freePort } from '../../../support/network/proxy.ts';
 import { CLIENT } from '../../../support/portal/access.ts';
-import { keepCookie, type OpenPage, type Size, startWindow } from '../../../support/portal/browser.ts';
+import { keepCookie, type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { cliPath, cliQuery, VERIFIER } from '../../../support/portal/login.ts';
 import { expectUsable } from '../../../support/portal/looking.ts';
@@ -31,7 +31,7 @@ const sibling = Bun.serve({
 afterAll(() => sibling.stop(true));
 /** Another host of the same site, with pages of its owner. */
 const SIBLING = `https://ada.bio.example:${sibling.port}`;
-const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 /** Listens like profilectl; `received` resolves to the parameters of its callback. */
 function listen() {

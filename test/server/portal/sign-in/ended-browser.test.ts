@@ -6,7 +6,7 @@ import { eraseProfile } from '../../../support/erase.ts';
 import { importLines } from '../../../support/import.ts';
 import { request } from '../../../support/keys.ts';
 import { enrol, signIn } from '../../../support/portal/admins.ts';
-import { type OpenPage, startWindow } from '../../../support/portal/browser.ts';
+import { type OpenPage, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable } from '../../../support/portal/looking.ts';
 import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
@@ -18,7 +18,7 @@ const world = await ownerWorld({ PUBLIC_URL: 'http://localhost:3000' });
 const server = await serverOfPages(world);
 const beside = { ...openAccess(world.access.config), clock: world.clock };
 afterAll(() => closeAccess(beside));
-const openPage = (hasChromium ? await startWindow() : null) as OpenPage;
+const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 /** A window with this Cookie header, on a page with text typed into its form. */
 async function windowOf(cookie: string, path: string, field: string) {
