@@ -1,15 +1,13 @@
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { systemClock } from '../../../shared/clock.ts';
 import { lockForVacuum } from '../../../shared/db-files/import-lock.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
-import { jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { tempFolder, testDeps } from '../../support/world.ts';
+import { testDeps } from '../../support/world.ts';
 
 /** A database with a profile with a key, and an erased profile. */
 async function world() {
@@ -77,27 +75,5 @@ test('db vacuum refuses while another vacuum is running (exit code 75)', async (
   expect(done).toEqual({ code: 75, stdout: '', stderr: expect.stringContaining('try again when it is finished') });
   expect((await status()).erasure.tracesSince).not.toBeNull();
   lock.close();
-  expect((await run('db', 'vacuum')).code).toBe(0);
-});
-
-// test/cli/service/status.test.ts tries one of an older schema.
-test('db vacuum refuses a missing database', async () => {
-  const path = join(tempFolder(), 'profiles.db');
-  expect((await profilectl(['db', 'vacuum', '--db', path])).stderr).toContain('There is no database');
-});
-
-test('after db vacuum the database can be checked, backed up, restored and exported as before', async () => {
-  const folder = tempFolder();
-  const db = join(folder, 'profiles.db');
-  const run = (...words: string[]) => profilectl([...words, '--db', db]);
-  const stdin = jsonLines({ id: 1, username: 'one' }, { id: 2, username: 'two' }, { id: 2, deleted: true });
-  expect((await profilectl(['profiles', 'import', '-', '--db', db], { stdin })).code).toBe(0);
-  const before = (await run('profiles', 'export')).stdout;
-  expect((await run('db', 'vacuum')).code).toBe(0);
-  expect((await run('db', 'check')).stdout).toStartWith('No problems found in 1 profile');
-  const file = join(folder, 'backup.db');
-  expect((await run('db', 'backup', file)).code).toBe(0);
-  expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
-  expect((await run('profiles', 'export')).stdout).toBe(before);
   expect((await run('db', 'vacuum')).code).toBe(0);
 });
