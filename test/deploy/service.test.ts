@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { readConfig } from '../../shared/config/config.ts';
 import { SECRET_FILES, VARIABLES } from '../../shared/config/variables.ts';
@@ -26,10 +26,11 @@ const isAbsent = Bun.which('systemd-analyze') === null;
 
 test.skipIf(isAbsent)('systemd finds no problem in any unit', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'units-'));
-  // systemd also checks that the programs exist, which are installed with the units.
+  // systemd also checks that the programs exist: ours is installed with the units, which are beside their scripts.
   const units = globSync('deploy/**/*.{service,timer}', { cwd: PROJECT }).map((path) => {
     const copy = join(folder, basename(path));
-    writeFileSync(copy, read(path).replace(/^(ExecStart=)\S+/m, `$1${process.execPath}`));
+    const text = read(path).replace('/usr/local/lib/profile-lookup', join(PROJECT, dirname(path)));
+    writeFileSync(copy, text.replace('/usr/local/bin/profilectl', process.execPath));
     return copy;
   });
   expect(units.length).toBeGreaterThan(8);
