@@ -40,12 +40,6 @@ describe('profiles export', () => {
     const full = Bun.spawnSync(['sh', '-c', `${words.join(' ')} > /dev/full`], { env: commandEnvironment() });
     expect([full.exitCode, full.stderr.toString()]).toEqual([1, "The output can't be written (ENOSPC).\n"]);
   });
-
-  test('refuses a missing database, naming its path', async () => {
-    const { code, stdout, stderr } = await runCommand(['profiles', 'export', '--db', '/nowhere/x.db']);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('/nowhere/x.db');
-  });
 });
 
 describe('profiles show', () => {

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../shared/clock.ts';
-import { isServed, lockForServing } from '../../../shared/db-files/serving.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { userName } from '../../../shared/user.ts';
 import { onBox } from '../../support/actors.ts';
@@ -182,7 +181,7 @@ describe('status without a running server', () => {
     expect(warnings).toContain(`The certificate in ${broken} can't be read.`);
   });
 
-  test('refuses a missing database and, as db vacuum does, one of an older schema, naming the path', async () => {
+  test('refuses, as db vacuum does, a database of an older schema, naming the path', async () => {
     const path = join(tempFolder(), 'profiles.db');
     makeDatabase(path);
     const { words: program } = nextVersion();
@@ -191,8 +190,6 @@ describe('status without a running server', () => {
       const sentence = expect.stringContaining(`The database ${path} has an older schema`);
       expect([older.code, older.stderr]).toEqual([1, sentence]);
     }
-    const { code, stderr } = await runCommand(['status', '--db', '/none/profiles.db']);
-    expect([code, stderr.includes('/none/profiles.db')]).toEqual([1, true]);
   });
 });
 
@@ -229,14 +226,4 @@ describe('status with a running server', () => {
     expect((await status(port)).server.running).toBe(false);
     // Many commands, some of which measure for a second.
   }, 30_000);
-
-  test('does not prevent a server from starting while it checks whether one is running', () => {
-    const path = join(tempFolder(), 'profiles.db');
-    expect(isServed(path)).toBe(false);
-    const lock = lockForServing(path);
-    expect([isServed(path), isServed(path)]).toEqual([true, true]);
-    lock.close();
-    expect(isServed(path)).toBe(false);
-    lockForServing(path).close();
-  });
 });
