@@ -1,15 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
@@ -163,25 +153,5 @@ describe('secrets from files', () => {
     expect(done).toMatchObject({ code: 0 });
     expect(done.stdout + done.stderr).not.toContain('p@ss');
     expect(smtp.received.map((mail) => mail.user)).toEqual(['mailer']);
-  }, 30_000);
-
-  test('programs exit with 2 if a secret file is missing, empty or unusable, or a secret is given twice, naming only the variable', async () => {
-    const folder = tempFolder();
-    mkdirSync(join(folder, 'folder'));
-    writeFileSync(join(folder, 'empty'), '\n');
-    writeFileSync(join(folder, 'bad'), 'smtp://user:hunter2hunter2@\n');
-    const variables = { DATABASE_PATH: join(folder, 'none.db') };
-    for (const [given, name] of [
-      [{ MAIL_URL_FILE: join(folder, 'none') }, 'MAIL_URL_FILE'],
-      [{ MAIL_URL_FILE: join(folder, 'empty') }, 'MAIL_URL_FILE'],
-      [{ METRICS_TOKEN_FILE: join(folder, 'folder') }, 'METRICS_TOKEN_FILE'],
-      [{ METRICS_TOKEN_FILE: join(folder, 'empty'), METRICS_TOKEN: 'x' }, 'METRICS_TOKEN_FILE'],
-      [{ MAIL_URL_FILE: join(folder, 'bad') }, 'MAIL_URL'],
-    ] as [Record<string, string>, string][]) {
-      const { code, stdout, stderr } = await profilectl(['keys', 'list'], { variables: { ...variables, ...given } });
-      expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toContain(name);
-      expect(stderr).not.toContain('hunter2');
-    }
   }, 30_000);
 });
