@@ -4,6 +4,7 @@ import { keyUsage } from '../../shared/usage/usage-view.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { changeBySql } from '../support/profiles.ts';
 import { keyFor, prepare } from '../support/requests.ts';
+import { remainingInFile } from '../support/storage/quota-file.ts';
 
 test('every response to a valid key is counted, and is in the database once the server has stopped', async () => {
   const server = await startTestServer();
@@ -44,14 +45,20 @@ test('a 304 counts as a success, and a 500 as a failure', async () => {
   expect(keyUsage(server.deps, identifier, 1).days[0]).toMatchObject({ ok: 2, failed: 1 });
 });
 
-test('an import that locks the database does not delay requests, and they are still counted', async () => {
+test('an import that locks the database does not delay requests; they are counted, also by their limits, which are saved', async () => {
   const server = await startTestServer();
-  const secret = await prepare(server.deps);
-  const importing = openFile(server.deps.config.databasePath, 0);
+  await prepare(server.deps);
+  const { clock, config } = server.deps;
+  const { databasePath } = config;
+  const { identifier, secret } = await keyFor(server.deps, ['50/1d']);
+  const importing = openFile(databasePath, 0);
   importing.run('BEGIN IMMEDIATE');
   for (let turn = 0; turn < 50; turn++) expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
+  expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(429);
+  const limit = { quota: 50, windowSeconds: 86_400 };
+  while (remainingInFile(databasePath, identifier, limit, clock) !== 0) await Bun.sleep(20);
   importing.run('ROLLBACK');
   importing.close();
   await server.stop();
-  expect(keyUsage(server.deps, secret.slice(4, 12), 1).days[0]?.ok).toBe(50);
+  expect(keyUsage(server.deps, identifier, 1).days[0]).toMatchObject({ ok: 50, limited: 1 });
 });

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { openFile } from '../../../shared/db/connect.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { left, use } from '../../support/storage/limits.ts';
@@ -56,36 +55,3 @@ test('the saved state of a key survives a crash, even if the file could only be 
   second.close();
   third.close();
 });
-
-test('a file that was modified by somebody else does not block the start', () => {
-  const path = join(tempFolder(), 'profiles.db');
-  const clock = testClock();
-  const rateLimits = [{ quota: 64, windowSeconds: 86_400 }];
-  const [damaged, whole] = ['k7Qm2XaA', 'k7Qm2XaB'].map((identifier) => ({ identifier, rateLimits })) as [Key, Key];
-  const blob = (...numbers: number[]) => new Uint8Array(Float64Array.from(numbers).buffer).toHex();
-  for (const numbers of [
-    blob(-1e300, 1, 1, 1, 0, 1, 1),
-    blob(-1, 86_400, 64, 2 ** 60, 0, 1, 1),
-    blob(-1, 86_400, -5, 10, -1e15, 1, 10),
-    blob(Number.NaN),
-  ]) {
-    const before = openLimits(path, clock, () => {});
-    use(before, { ...whole }, 10);
-    before.close();
-    const file = openFile(quotaPath(path), 1_000);
-    file.run(
-      `INSERT INTO log (seq, time, identifiers, numbers, stamps, checksum)
-         SELECT max(seq) + 1, max(time), '${damaged.identifier}', x'${numbers}', x'00000000', 0 FROM log`,
-    );
-    file.close();
-    // In a child process, which can be killed: a blocked start would never end.
-    const child = Bun.spawnSync([process.execPath, join(import.meta.dir, 'restart-child.ts'), path], {
-      env: { ...process.env, NOW: String(clock.nowMs()), KEYS: JSON.stringify([damaged, whole]) },
-      timeout: 10_000,
-    });
-    expect([numbers, child.stdout.toString()]).toEqual([numbers, '[[64],[54]]']);
-    clock.advance(86_400_001);
-  }
-}, 60_000);
-
-type Key = { identifier: string; rateLimits: { quota: number; windowSeconds: number }[] };

@@ -1,6 +1,6 @@
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../../shared/clock.ts';
+import { type Clocks, systemClock } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
@@ -32,9 +32,14 @@ export function logSize(databasePath: string): { rows: number; bytes: number } {
   return found;
 }
 
-/** The remaining quota of a key's only rate limit, as a starting server reads it from the quota file. */
-export function remainingInFile(databasePath: string, identifier: string, limit: RateLimit): number | undefined {
-  const limits = openLimits(afterCrash(databasePath), systemClock, () => undefined);
+/** The remaining quota of a key's only rate limit, as a starting server with this clock reads it from the quota file. */
+export function remainingInFile(
+  databasePath: string,
+  identifier: string,
+  limit: RateLimit,
+  clock: Clocks = systemClock,
+): number | undefined {
+  const limits = openLimits(afterCrash(databasePath), clock, () => undefined);
   const [remaining] = left(limits, { identifier, rateLimits: [limit] });
   limits.close();
   return remaining;
