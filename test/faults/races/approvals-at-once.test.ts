@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { profilectl } from '../../support/cli.ts';
-import { mailedSecrets, request } from '../../support/keys.ts';
+import { request } from '../../support/keys.ts';
 import { startLineChild } from '../../support/line-child.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { fewRounds, seededRandom } from '../../support/rounds.ts';
@@ -14,8 +13,6 @@ import { testDeps } from '../../support/world.ts';
 
 const PROCESSES = 4;
 
-/** Longer than commands take to start. */
-const HELD_FROM_COMMANDS_MS = 2_000;
 const HELD_MS = 100;
 
 test('four approvals of one key that wait for a lock send one mail and make it Active; the others report who approves it', async () => {
@@ -53,28 +50,3 @@ test('four approvals of one key that wait for a lock send one mail and make it A
   }
   other.close();
 }, 300_000);
-
-test('four commands that wait for a lock for two seconds send one mail, and three say why they did nothing', async () => {
-  const deps = testDeps();
-  insertProfile(deps.db, { id: 1 });
-  const identifier = await request(deps);
-  const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
-  const other = openDatabase(deps.config.databasePath, 'use').$client;
-  other.run('BEGIN IMMEDIATE');
-  const [runs] = await Promise.all([
-    Promise.all(
-      Array.from({ length: PROCESSES }, () => profilectl(['keys', 'approve', identifier, '--yes'], { variables })),
-    ),
-    Bun.sleep(HELD_FROM_COMMANDS_MS).then(() => void other.run('COMMIT')),
-  ]);
-  other.close();
-  expect(mailedSecrets(deps, identifier)).toHaveLength(1);
-  expect(runs.filter(({ code }) => code === 0)).toHaveLength(1);
-  for (const { stderr } of runs.filter(({ code }) => code !== 0)) {
-    expect(stderr).toMatch(
-      /has been approving key|has changed since it was shown: it is now Active|is Active; only pending keys/,
-    );
-    expect(stderr).not.toMatch(/still pending|[Aa]pprove again/);
-  }
-  expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 1, result: 'accepted' } });
-}, 60_000);

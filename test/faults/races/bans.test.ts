@@ -15,7 +15,7 @@ import { insertProfile } from '../../support/profiles.ts';
 import { drawHalf, fewRounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
-// Bans while servers answer requests: by real commands, imports and feeds, and during approvals of another process.
+// Bans while servers answer requests: by real commands and feeds, and during approvals of another process.
 
 /** A request that begins this long after a ban or unban is committed follows it. */
 const TAKES_EFFECT_MS = 10;
@@ -66,8 +66,6 @@ describe.each(drawHalf([1, 2], seededRandom('workers during bans')))('a server w
         const words = ['profiles', banned ? 'ban' : 'unban', 'ada'];
         expect(await profilectl(words, { variables: { DATABASE_PATH: databasePath } })).toMatchObject({ code: 0 });
       },
-      import: (banned) => importLines(access, [line(banned)]),
-      'strict import': (banned) => importLines(access, [line(banned)], { strict: true }),
       feed: async (banned) => {
         const answer = await sendLines(server, token, '', jsonLines(line(banned)), https);
         expect(await answer.json()).toMatchObject({ imported: 1 });

@@ -89,6 +89,10 @@ describe('commands at the same time', () => {
     );
     await Promise.all(all);
     expect(runs.map((run) => run.code).sort()).toEqual([0, 75, 75, 75, 75]);
+    for (const { stderr } of runs.filter(({ code }) => code !== 0)) {
+      expect(stderr).toContain('has been approving key');
+      expect(stderr).not.toMatch(/still pending|[Aa]pprove again/);
+    }
     expect(smtp.received).toHaveLength(1);
     received.push(...smtp.received.map((mail) => mail.raw));
   });
