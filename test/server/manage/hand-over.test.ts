@@ -9,12 +9,10 @@ import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
 import { listSignIns, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { CLIENT, openerFor, ticketFor } from '../../support/portal/access.ts';
 import { call, expectRefused, tokenFor } from '../../support/portal/manage.ts';
 import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
-import { countTickets } from '../../support/portal/sessions-rows.ts';
 
 const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.org' };
 const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };
@@ -74,39 +72,15 @@ test('a body that does not name one existing profile is refused', async () => {
   }
 });
 
-test('a URL works for a minute, unless the profile’s e-mail address changes or the profile is erased', async () => {
+test('a URL that has expired, whose profile has changed, or that was never made leads to no page and signs nobody in', async () => {
   const world = await handOverWorld();
-  const ends: ((ticket: string) => unknown)[] = [
-    () => world.clock.advance(60_000),
-    () => importLines(world.access, [{ ...ADA, email: 'other@example.org' }]),
-    async () => {
-      eraseProfile(world.access, 'ada', onBox('root'));
-      await importLines(world.access, [ADA]);
-    },
-    () => {
-      world.clock.advance(60_000);
-      sweepSessions(world.access.db, world.access.clock, world.access.sessions);
-      expect(countTickets(world.access.sessions, 'hand-over')).toBe(0);
-    },
-  ];
-  for (const end of ends) {
-    const ticket = await world.ticketFor();
-    world.clock.advance(59_000);
-    expect((await open(world, ticket)).status).toBe(200);
-    world.clock.advance(-59_000);
-    await end(ticket);
-    expect((await open(world, ticket)).status).toBe(404);
-    expect((await enter(world, ticket)).status).toBe(404);
+  const expired = await world.ticketFor();
+  world.clock.advance(60_000);
+  const changed = await world.ticketFor();
+  await importLines(world.access, [{ ...ADA, email: 'other@example.org' }]);
+  for (const ticket of [expired, changed, '', 'x'.repeat(43)]) {
+    expect([await open(world, ticket), await enter(world, ticket)].map(({ status }) => status)).toEqual([404, 404]);
   }
-  const open404 = [await open(world, ''), await open(world, 'x'.repeat(43))];
-  expect(open404.map(({ status }) => status)).toEqual([404, 404]);
-});
-
-test('if several browsers use one URL at once, only one is signed in', async () => {
-  const world = await handOverWorld();
-  const ticket = await world.ticketFor();
-  const answers = await Promise.all(Array.from({ length: 8 }, () => enter(world, ticket)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(7).fill(404)]);
 });
 
 test('another person signed in to the browser is warned first, and signed out; names are escaped', async () => {
@@ -130,8 +104,6 @@ test('the owner is notified of an unknown browser once', async () => {
   expect(notices()).toEqual({ n: 1 });
   await enter(world, await world.ticketFor(), cookieIn(entered, 'known'));
   expect(notices()).toEqual({ n: 1 });
-  const secrets = [entered.headers, world.access.sessions.sqlite.serialize().toString('latin1')] as const;
-  expect(secrets[1]).not.toContain(cookieIn(entered, 'session')?.slice(8) as string);
 });
 
 test('removing a token ends the URLs, sessions and logins that it created, and nothing else', async () => {
@@ -184,12 +156,4 @@ test('removing a token ends them even while the sessions file is locked; the nex
   sweepSessions(access.db, access.clock, access.sessions);
   const listed = listSignIns(access, ownerToSign(access, 7) as Signed, 'browser');
   expect(listed.map(({ endedAtMs }) => endedAtMs)).toEqual([access.clock.nowMs()]);
-});
-
-test('the secret of a URL is not stored in any file', async () => {
-  const world = await handOverWorld();
-  const ticket = await world.ticketFor();
-  for (const sqlite of [world.access.sessions.sqlite, world.access.db.$client]) {
-    expect(sqlite.serialize().toString('latin1')).not.toContain(ticket);
-  }
 });

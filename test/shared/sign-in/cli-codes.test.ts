@@ -163,6 +163,10 @@ test('a code can be exchanged once, with its login’s secret and redirect URL, 
         const one = known.at(-1 - which);
         if (one?.redirect !== TYPED) return;
         const wrong = `${one.code.startsWith('7') ? '8' : '7'}${one.code.slice(1)}`;
+        // Text that can't be a code does not count as a try.
+        for (let time = 0; time < 5; time++) {
+          expect(exchange(access, 'short', { verifier: VERIFIERS[one.verifier] as string })).toBeNull();
+        }
         for (let time = 0; time < times; time++) {
           expect(exchange(access, wrong, { verifier: VERIFIERS[one.verifier] as string })).toBeNull();
           spendTry(one.verifier);
@@ -199,22 +203,6 @@ test('a code can be exchanged once, with its login’s secret and redirect URL, 
   expect(reuses).toBeGreaterThan(rounds(5));
   expect(spent).toBeGreaterThan(rounds(5));
 }, 60_000);
-
-test('a code works for 5 minutes, or 10 if it is typed, but not if the clock was set back', async () => {
-  for (const [redirectUri, lengthMs] of [
-    [REDIRECTS[1] as string, PURPOSES['login redirect'].lifetimeMs],
-    [null, PURPOSES['sign-in code'].lifetimeMs],
-  ] as const) {
-    const { access, clock, ada } = await world();
-    const [late, last, back] = [0, 0, 0].map(() => make(access, ada, { redirectUri })) as [string, string, string];
-    clock.advance(lengthMs - 1);
-    expect(exchange(access, last, { redirectUri })).not.toBeNull();
-    clock.advance(1);
-    expect(exchange(access, late, { redirectUri })).toBeNull();
-    clock.advance(-DAY_MS);
-    expect(exchange(access, back, { redirectUri })).toBeNull();
-  }
-});
 
 test('a used code is remembered for a day: until then a second use ends its token', async () => {
   const { access, clock, ada } = await world();

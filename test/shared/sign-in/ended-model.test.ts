@@ -10,11 +10,11 @@ import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { isKnownBrowser } from '../../../shared/sign-in/known-browsers.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign, readBinding } from '../../../shared/sign-ins/binding.ts';
-import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { beginSignIn, listSignIns, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { CLIENT, countingCodes, openerFor, testAccess, ticketFor } from '../../support/portal/access.ts';
-import { fewRounds } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
 // Everything that gave an owner access stays ended if the address was changed, the profile was erased, the owner ended
@@ -178,9 +178,18 @@ test('a credential that was ended never works again, and a change of case ends n
         }
         address[of] = to;
         await put(of, { merge: isMerged });
+        // What began under another address may have been another person's.
+        if (before !== after) {
+          for (const kind of ['browser', 'profilectl'] as const)
+            expect(listSignIns(access, signed(of), kind)).toEqual([]);
+        }
       },
       erase: async ({ profile: of }: { profile: number }) => {
         await importLines(access, [{ id: of, deleted: true }] as never);
+        for (const { works, ...one } of things) {
+          if (one.profile === of && /^session|^token/.test(one.kind))
+            expect([one.kind, works()]).toEqual([one.kind, false]);
+        }
         await put(of);
         eras[of] = (eras[of] as number) + 1;
       },
@@ -211,7 +220,7 @@ test('a credential that was ended never works again, and a change of case ends n
     }
   };
   await fc.assert(fc.asyncProperty(fc.array(STEP, { minLength: 30, maxLength: 60, size: 'max' }), run), {
-    numRuns: fewRounds(40),
+    numRuns: rounds(40),
     interruptAfterTimeLimit: 40_000,
   });
   // Otherwise the steps would not test these cases.

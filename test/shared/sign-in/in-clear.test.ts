@@ -8,9 +8,11 @@ import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { newCode, showCode } from '../../../shared/sign-in/code-text.ts';
 import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
+import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
+import { countedUnder } from '../../../shared/sign-in/mail-limits.ts';
 import { endSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
-import { CLIENT, testAccess } from '../../support/portal/access.ts';
+import { CLIENT, openerFor, testAccess, ticketFor } from '../../support/portal/access.ts';
 import { enrol, signIn } from '../../support/portal/admins.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { notedRandom, noteSecretsIn } from '../../support/secret-search.ts';
@@ -26,9 +28,11 @@ function recordingRandom() {
   return { drawn, random };
 }
 
-/** All bytes of the files beside the database, except mails. */
-function bytesOfFiles(folder: string): Buffer {
-  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+/** All bytes of the files beside the database whose name begins with this, except mails. */
+function bytesOfFiles(folder: string, start = ''): Buffer {
+  const files = readdirSync(folder, { withFileTypes: true }).filter(
+    (entry) => entry.isFile() && entry.name.startsWith(start),
+  );
   expect(files.map(({ name }) => name)).toContain('profiles.db.sessions-wal');
   return Buffer.concat(files.map(({ name }) => readFileSync(join(folder, name))));
 }
@@ -59,8 +63,8 @@ function storedAsTheyAre({ db, sessions }: Access): string[] {
 test('the two files contain no code, session, challenge or other token in plain text, used or not', async () => {
   const { drawn, random } = recordingRandom();
   const access = testAccess({ random, variables: { PUBLIC_URL: 'https://api.example.org' } });
-  insertProfile(access.db, { id: 7, username: 'ada', email: 'ada@example.org' });
-  insertProfile(access.db, { id: 8, username: 'bea', email: 'bea@example.org' });
+  insertProfile(access.db, { id: 7, username: 'lovelace', email: 'lovelace@example.org' });
+  insertProfile(access.db, { id: 8, username: 'beatrice', email: 'beatrice@example.org' });
   const ask = (name: string) =>
     requestCode(access, {
       name,
@@ -70,12 +74,12 @@ test('the two files contain no code, session, challenge or other token in plain 
       client: CLIENT,
     });
   // One owner signs in and out, and in again; another owner's code stays unused.
-  const { browserSecret, mail } = ask('ada');
+  const { browserSecret, mail } = ask('lovelace');
   await mail();
   const code = newCode(() => drawn.findLast(({ length }) => length === 5) as Uint8Array);
   const entered = enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT });
   if (!entered.isSignedIn) throw new Error('The code did not work.');
-  ask('bea');
+  ask('beatrice');
   // One admin signs in, and another is invited; a challenge stays open.
   const signed = await signIn(access, await enrol(access, 'Grace'));
   addAdmin(access, 'Linus', onBox('root'));
@@ -90,24 +94,38 @@ test('the two files contain no code, session, challenge or other token in plain 
   const exchange = { code: used, redirectUri, verifier: 'v' };
   const { token } = exchangeCliCode({ ...access, random: notedRandom }, exchange, CLIENT);
   noteSecretsIn(token);
+  // A backend hands a user over; another link stays unused.
+  const opener = openerFor({ ...access, random: notedRandom });
+  enterHandOver(access, ticketFor(access, 7, opener), null, CLIENT);
+  const link = ticketFor(access, 8, opener);
   endSignIn(access, ada, entered.session.id);
   expect(readSignIn(access, 'browser', signed.token)).not.toBeNull();
 
   const files = bytesOfFiles(access.folder);
   // The search works: it finds the session's hash, which is stored.
-  expect([signed.token, token, used].map((text) => files.includes(hashOf(text)))).toEqual([true, true, true]);
+  expect([signed.token, token, used, link].map((text) => files.includes(hashOf(text)))).toEqual(Array(4).fill(true));
   expect(files.includes(hashOf(codeChallenge, typed))).toBe(true);
   expect(files.includes(token.slice(13, 29))).toBe(false);
   const known = storedAsTheyAre(access);
   const secret = drawn.filter((bytes) => !known.includes(Buffer.from(bytes).toString('hex')));
-  // Two codes and their browsers' secrets, the known browser, two sessions, two enrolments, three challenges, three
-  // codes of profilectl, one of them typed.
+  // Two codes and their browsers' secrets, two known browsers, three sessions, two enrolments, three challenges, three
+  // codes of profilectl, one of them typed, and two links of a backend.
   expect([
     secret.filter(({ length }) => length === 5).length,
     secret.filter(({ length }) => length === 32).length,
-  ]).toEqual([3, 12]);
+  ]).toEqual([3, 16]);
   const found = secret.flatMap((bytes, number) =>
     formsOf(bytes).some((form) => files.includes(form)) ? [number] : [],
   );
   expect(found).toEqual([]);
+  const sessions = bytesOfFiles(access.folder, 'profiles.db.sessions').toString('latin1').toLowerCase();
+  expect(['lovelace', 'beatrice', '@example.org'].filter((text) => sessions.includes(text))).toEqual([]);
+});
+
+test('requests for codes are counted under hashes that nobody can compute without the key of the file', () => {
+  const asked = { pair: [7, 'lovelace@example.org'], clientAddress: '192.0.2.7', knownBrowser: null };
+  const [one, other] = [1, 2].map((byte) =>
+    Object.values(countedUnder(new Uint8Array(32).fill(byte), asked)).map((hash) => hash.toString('hex')),
+  );
+  expect(one?.filter((hash) => other?.includes(hash))).toEqual([]);
 });

@@ -21,6 +21,7 @@ const PROFILES = [
 const INPUTS: readonly [string, string, string][] = [
   ['a name and its address', 'ada', 'ada@example.org'],
   ['an alias and the address in capitals', 'COUNTESS', 'ADA@EXAMPLE.ORG'],
+  ['a wide name and its address with a space', ' ａｄａ ', ' aDa@Example.org\n'],
   ['a banned profile', 'eve', 'eve@example.org'],
   ['the address of another profile', 'ada', 'eve@example.org'],
   ['an unknown address', 'ada', 'nobody@example.org'],
@@ -151,10 +152,11 @@ test('neither cookies nor one’s own codes reveal whether two names belong to t
   for (const other of others) expect([other, await observeTwo(...other)]).toEqual([other, seen]);
 }, 20_000);
 
-test('a mail is composed for every request within the limits, and sent only if name and address match', async () => {
+test('a mail is composed for every request within the limits; only if name and address match it is sent, and its code works', async () => {
   const isMatch = (what: string) => /and its|and the address in|banned/.test(what);
   for (const [what, name, address] of INPUTS) {
-    const access = testAccess({ clock: testClock() });
+    const codes = countingCodes();
+    const access = testAccess({ clock: testClock(), random: codes.random });
     await importLines(access, PROFILES);
     const written: (boolean | undefined)[] = [];
     const mailer = await access.mailer();
@@ -167,9 +169,15 @@ test('a mail is composed for every request within the limits, and sent only if n
       },
     });
     const ask: CodeRequest = { name, address, browserSecret: null, knownBrowser: null, client: CLIENT };
-    for (let times = 0; times < 3; times++) expect(await requestCode(access, ask).mail()).toBeNull();
+    const { browserSecret, mail } = requestCode(access, ask);
+    const code = codes.lastCode();
+    for (const send of [mail, requestCode(access, ask).mail, requestCode(access, ask).mail]) {
+      expect(await send()).toBeNull();
+    }
     expect([what, written]).toEqual([what, [!isMatch(what)]]);
     const folder = join(access.folder, 'mail');
     expect([what, existsSync(folder) ? readdirSync(folder).length : 0]).toEqual([what, isMatch(what) ? 1 : 0]);
+    const { isSignedIn } = enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT });
+    expect([what, isSignedIn]).toEqual([what, isMatch(what)]);
   }
 }, 20_000);

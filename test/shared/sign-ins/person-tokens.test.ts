@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { inviteAdmin, removeAdmin } from '../../../shared/admins/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
@@ -17,7 +17,6 @@ import {
 } from '../../../shared/sign-ins/sign-ins.ts';
 import { newTokenText, readTokenText } from '../../../shared/sign-ins/token-text.ts';
 import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { testAccess } from '../../support/portal/access.ts';
 import { enrol, signIn } from '../../support/portal/admins.ts';
@@ -130,34 +129,6 @@ test('the last use is written at most once a minute', async () => {
   }
   expect(changes() - before).toBe(5);
   expect(listSignIns(access, ada, 'profilectl')[0]?.lastUsedAtMs).toBe(clock.nowMs());
-});
-
-describe('an owner’s tokens are invalid immediately after', () => {
-  const cases: [string, (access: Access) => unknown][] = [
-    ['a change of the e-mail address', (access) => importLines(access, [{ ...ADA, email: 'new@example.org' }])],
-    ['a removal of the e-mail address', (access) => importLines(access, [{ ...ADA, email: null }])],
-    ['an erasure of the profile', (access) => eraseProfile(access, 'ada', onBox('operator'))],
-    [
-      'an erasure and an import of the profile',
-      (access) => importLines(access, [{ id: 1, deleted: true }, ADA] as never),
-    ],
-  ];
-  for (const [what, act] of cases) {
-    test(what, async () => {
-      const { access, clock, ada, bob, begin, isAlive } = await world();
-      const [ofAda, ofBob] = [begin(ada), begin(bob)];
-      await act(access);
-      expect([isAlive(ofAda), isAlive(ofBob)]).toEqual([false, true]);
-      const now = ownerToSign(access, 1);
-      if (now !== null) expect(listSignIns(access, now, 'profilectl')).toEqual([]);
-      // The sweep deletes it from the file.
-      sweepSessions(access.db, clock, access.sessions);
-      const rows = access.sessions.sqlite
-        .query('SELECT profile_id FROM sign_ins WHERE profile_id IS NOT NULL')
-        .values();
-      expect(rows).toEqual([[2]]);
-    });
-  }
 });
 
 test('a token survives a new username and a ban', async () => {

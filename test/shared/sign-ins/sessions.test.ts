@@ -1,5 +1,4 @@
-import { describe, expect, test } from 'bun:test';
-import { readFileSync, statSync } from 'node:fs';
+import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Binding, Signed } from '../../../shared/sessions-file/whose.ts';
@@ -18,8 +17,6 @@ import {
   noteUse,
   readSignIn,
 } from '../../../shared/sign-ins/sign-ins.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { testAccess, ticketFor } from '../../support/portal/access.ts';
 import { countSignInRows } from '../../support/portal/sessions-rows.ts';
@@ -76,57 +73,6 @@ test('a session expires after a day without use, and after 7 days in any case', 
   expect(PERIODS.browser.admin).toEqual({ idleMs: 30 * MINUTE_MS, maxMs: 12 * HOUR_MS });
 });
 
-test('the last use is written at most once a minute', async () => {
-  const { access, clock, signIn } = await world();
-  const { token } = signIn();
-  const changes = () => (access.sessions.sqlite.query('SELECT total_changes() AS n').get() as { n: number }).n;
-  const before = changes();
-  for (let second = 0; second < 600; second++) {
-    clock.advance(1_000);
-    const session = readSignIn(access, 'browser', token);
-    if (session !== null) noteUse(access, session);
-  }
-  expect(changes() - before).toBe(10);
-});
-
-describe('a session is invalid immediately after', () => {
-  const cases: [string, (access: Access) => unknown][] = [
-    ['a change of the e-mail address', (access) => importLines(access, [{ ...ADA, email: 'new@example.org' }])],
-    ['a removal of the e-mail address', (access) => importLines(access, [{ ...ADA, email: null }])],
-    ['an erasure of the profile', (access) => eraseProfile(access, 'ada', onBox('operator'))],
-    [
-      'an erasure and an import of the profile',
-      async (access) => {
-        eraseProfile(access, 'ada', onBox('operator'));
-        await importLines(access, [ADA]);
-      },
-    ],
-    [
-      'an import that erases and creates the profile',
-      (access) => importLines(access, [{ id: 1, deleted: true }, ADA] as never),
-    ],
-  ];
-  for (const [what, act] of cases) {
-    test(what, async () => {
-      const { access, signIn } = await world();
-      const ada = signIn().token;
-      const bob = signIn(2).token;
-      await act(access);
-      expect(readSignIn(access, 'browser', ada)).toBeNull();
-      expect(readSignIn(access, 'browser', bob)).not.toBeNull();
-      const now = ownerToSign(access, 1);
-      if (now !== null) expect(listSignIns(access, now, 'browser')).toEqual([]);
-    });
-  }
-});
-
-test('a session survives a new username, a new display name and a ban', async () => {
-  const { access, signIn } = await world();
-  const { token } = signIn();
-  await importLines(access, [{ ...ADA, username: 'lovelace', displayName: 'Countess', banned: true }]);
-  expect(readSignIn(access, 'browser', token)).not.toBeNull();
-});
-
 test('people can list and end only their own sessions, one or all', async () => {
   const { access, clock, signIn } = await world();
   const [first, second, third, others] = [signIn(), signIn(), signIn(), signIn(2)];
@@ -159,25 +105,6 @@ test('ending everything forgets the browsers that the owner has used, except the
   expect([isKnown(mine, 1), isKnown(bobs, 2)]).toEqual([false, true]);
 });
 
-test('a live session is listed however many have ended since', async () => {
-  const { access, signIn } = await world();
-  const { signIn: session } = signIn();
-  const ada = signed(access, 1);
-  for (let count = 0; count < MAX_LISTED; count++) endSignIn(access, ada, signIn().signIn.id);
-  expect(listSignIns(access, ada, 'browser')[0]).toMatchObject({ id: session.id, endedAtMs: null });
-});
-
-test('an ended session is listed for 30 days with its time and IP address', async () => {
-  const { access, clock, signIn } = await world();
-  const { signIn: session } = signIn();
-  const ada = signed(access, 1);
-  endSignIn(access, ada, session.id);
-  clock.advance(30 * DAY_MS - 1);
-  expect(listSignIns(access, ada, 'browser')).toMatchObject([{ client: CLIENT, endedAtMs: session.startedAtMs }]);
-  clock.advance(1);
-  expect(listSignIns(access, ada, 'browser')).toEqual([]);
-});
-
 test('a session is never alive outside its period, however the clock jumps', async () => {
   const { access, clock, signIn } = await world();
   const { token, signIn: session } = signIn();
@@ -189,19 +116,6 @@ test('a session is never alive outside its period, however the clock jumps', asy
   expect(readSignIn(access, 'browser', token)).toBeNull();
   clock.advance(-8 * DAY_MS);
   expect(readSignIn(access, 'browser', token)?.id).toBe(session.id);
-});
-
-test('only its user can read the file, and it contains no tokens', async () => {
-  const { access, signIn } = await world();
-  const tokens = Array.from({ length: 20 }, () => signIn().token);
-  const { path } = access.sessions;
-  expect(statSync(path).mode & 0o777).toBe(0o600);
-  const stored = [path, `${path}-wal`].map((file) => readFileSync(file, 'latin1')).join('');
-  expect(stored).toContain(CLIENT.address);
-  for (const token of tokens) {
-    expect(stored.includes(token)).toBe(false);
-    expect(stored.includes(Buffer.from(token, 'base64url').toString('latin1'))).toBe(false);
-  }
 });
 
 test('with 10 000 sessions each is found by its own token, one person’s can be ended without the others, and ended ones are deleted', async () => {

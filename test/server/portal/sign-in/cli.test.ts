@@ -16,7 +16,7 @@ import {
 } from '../../../support/portal/login.ts';
 import { personTokenFor } from '../../../support/portal/manage.ts';
 import { ADA, BEA, ownerWorld } from '../../../support/portal/owner-pages.ts';
-import { SAME_ORIGIN, serverOfPages, signInOwner, unescaped, valuesOf, visit } from '../../../support/portal/pages.ts';
+import { serverOfPages, signInOwner, unescaped, valuesOf, visit } from '../../../support/portal/pages.ts';
 import { countLogins } from '../../../support/portal/sessions-rows.ts';
 
 // The page that allows a profilectl: what it shows, to whom, and that it never redirects elsewhere.
@@ -239,18 +239,6 @@ test('signing in as an owner or an admin returns to the page with every paramete
   const bea = valuesOf(entered, 'set-cookie').find((value) => value.startsWith('session=')) as string;
   const page = await visit(world, next, { cookie: bea.split(';')[0] as string });
   expect(new Map(hiddenIn(page))).toEqual(new Map([...Object.entries(query), ['shown', `owner ${BEA.id}`]]));
-});
-
-test('other sites can neither send the form nor frame the page', async () => {
-  const before = codes();
-  const form: [string, string][] = [...hiddenIn(await see()), ['decision', 'allow']];
-  for (const site of ['cross-site', 'same-site', 'none']) {
-    const headers = { ...SAME_ORIGIN, 'sec-fetch-site': site };
-    const answer = await visit(world, '/developers/cli', { form, cookie, headers });
-    expect([answer.status, answer.refusal, goOnIn(answer.body)]).toEqual([403, 'cross_site', null]);
-  }
-  expect(codes()).toBe(before);
-  expect(valuesOf(await see(), 'content-security-policy')[0]).toContain("frame-ancestors 'none'");
 });
 
 test('a person’s sessions list each of their logins, and can end one or all of them, but no others', async () => {
