@@ -14,6 +14,7 @@ afterAll(() => closeService(service));
 const app = createApp(service);
 const secret = await prepare(deps);
 
+const REALM = 'Bearer realm="profile-lookup"';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'];
 const paths = [...new Set(app.routes.map(({ path }) => path))];
 const isApi = (path: string) => path === '/api' || path.startsWith('/api/');
@@ -28,6 +29,12 @@ const ask = (path: string, method: string, key: string | null = null) =>
       headers: key === null ? {} : { Authorization: `Bearer ${key}` },
     }),
   );
+
+/** Expects the refusal of a request by another method than GET and HEAD. */
+async function expectOtherMethod(path: string, answer: Response, RateLimit: string | null): Promise<void> {
+  if (isUnknown(path)) await expectRefusal(answer, 404, { Allow: null, RateLimit });
+  else await expectRefusal(answer, 405, { Allow: 'GET, HEAD', RateLimit });
+}
 
 test('every route is documented, unknown, or the portal’s', () => {
   const known = paths.filter((path) => !isUnknown(path) && !isPortal(path));
@@ -59,8 +66,9 @@ describe('every route under /api, by every method', () => {
     test(`${path} refuses requests without a working key`, async () => {
       for (const method of METHODS) {
         clock.advance(60_001);
-        await expectRefusal(await ask(path, method), 401, { RateLimit: null });
-        await expectRefusal(await ask(path, method, 'plk_unknown'), 401, { RateLimit: null });
+        await expectRefusal(await ask(path, method), 401, { RateLimit: null, 'WWW-Authenticate': REALM });
+        const headers = { RateLimit: null, 'WWW-Authenticate': `${REALM}, error="invalid_token"` };
+        await expectRefusal(await ask(path, method, 'plk_unknown'), 401, headers);
       }
     });
 
@@ -70,7 +78,7 @@ describe('every route under /api, by every method', () => {
       for (const [index, method] of METHODS.filter((one) => !/GET|HEAD/.test(one)).entries()) {
         const left = isFree ? 100 : 99 - index;
         const answer = await ask(path, method, counted);
-        await expectRefusal(answer, isUnknown(path) ? 404 : 405, { RateLimit: `"1m";r=${left};t=60` });
+        await expectOtherMethod(path, answer, `"1m";r=${left};t=60`);
       }
     });
   }
@@ -80,7 +88,7 @@ describe('every route outside /api', () => {
   for (const path of paths.filter((one) => !isApi(one) && !isPortal(one) && !/security|metrics/.test(one))) {
     test(`${path} accepts only GET and HEAD`, async () => {
       for (const method of METHODS.filter((one) => !/GET|HEAD/.test(one))) {
-        await expectRefusal(await ask(path, method), isUnknown(path) ? 404 : 405);
+        await expectOtherMethod(path, await ask(path, method), null);
       }
     });
   }

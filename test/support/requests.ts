@@ -40,11 +40,8 @@ export function withQuery(path: string, more: string): string {
 /** The routes that require a key. */
 export const KEY_ROUTES = ROUTES.filter((route) => route.access !== 'anyone');
 
-/** The routes that require a permission. */
-export const PERMISSION_ROUTES = KEY_ROUTES.filter((route) => route.access !== 'any key');
-
 /** The two permissions, as a request lists them. */
-export const BOTH = ['api.lookup', 'api.leaderboard'] as const;
+const BOTH = ['api.lookup', 'api.leaderboard'] as const;
 
 /** Inserts the subject, and a key with both permissions and ample limits; returns its secret. */
 export async function prepare(deps: Deps): Promise<string> {

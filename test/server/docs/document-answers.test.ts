@@ -70,12 +70,6 @@ describe('the server sends every documented response, with its sentence', () => 
       });
     }
   }
-
-  test('other paths: / redirects to /docs', async () => {
-    const answer = await getRaw(server, '/');
-    expect([answer.status, answer.headers.get('location'), answer.body]).toEqual([302, '/docs', '']);
-    expect(Object.keys(Object.fromEntries(others))).toContain('302');
-  });
 });
 
 type Subject = {
