@@ -24,20 +24,10 @@ const { server, keys, document } = await startSampleServer();
 const at = (publicUrl: string) => ({ publicUrl, publicName: 'Linkhive', contact: null });
 
 describe('the document', () => {
-  test('is served at /openapi.json, may be cached, and is revalidated by its tag', async () => {
+  test('is served at /openapi.json, and may be cached', async () => {
     const answer = await get(server, '/openapi.json');
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
     expect((await answer.json()) as OpenApi).toEqual(JSON.parse(JSON.stringify(document)));
-    const etag = answer.headers.get('etag') as string;
-    for (const method of ['GET', 'HEAD']) {
-      const again = await get(server, '/openapi.json', null, {
-        method,
-        headers: { 'If-None-Match': `"x", W/${etag}` },
-      });
-      expect([again.status, again.headers.get('etag'), again.headers.has('content-type')]).toEqual([304, etag, false]);
-    }
-    const head = await get(server, '/openapi.json', null, { method: 'HEAD' });
-    expect(head.headers.get('content-length')).toBe(answer.headers.get('content-length'));
   });
 
   const publicUrls = ['http://127.0.0.1:3000', 'https://example.org/profiles', 'https://api.example.net'];

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readOperations } from '../../../server/docs/openapi/read.ts';
 import { toMarkdown } from '../../../server/docs/page/to-markdown.ts';
 import { servedDocument } from '../../../server/docs/served.ts';
-import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { get, startTestServer } from '../../support/http.ts';
 import { unescaped } from '../../support/portal/pages.ts';
 
 const server = await startTestServer({ variables: { CONTACT: 'help@example.org' } });
@@ -42,37 +42,6 @@ describe('/docs.md', () => {
     expect(markdown.replace(/^```[\s\S]*?^```/gm, 'code')).not.toMatch(/\n{3}|^ +$/m);
     expect(html).toContain('<a href="/docs.md">Markdown</a>');
   });
-});
-
-describe('/docs.md is compressed according to Accept-Encoding, also for HEAD:', () => {
-  const cases: [accepted: string[], coding: string | null][] = [
-    [[], null],
-    [[''], null],
-    [['gzip'], 'gzip'],
-    [['X-GZIP'], 'gzip'],
-    [['br, gzip ; q=0.001'], 'gzip'],
-    [['gzip;q=0'], null],
-    [['gzip;q=0, *'], null],
-    [['*'], 'gzip'],
-    [['*;q=0'], null],
-    [['identity;q=0.5, gzip'], 'gzip'],
-    [['identity, gzip;q=0.5'], null],
-    [['br', 'gzip'], 'gzip'],
-    [['gzip;q=many'], null],
-  ];
-  for (const [accepted, coding] of cases) {
-    test(accepted.map((value) => `"${value}"`).join(' and ') || 'absent', async () => {
-      const lines = accepted.map((value) => `Accept-Encoding: ${value}`);
-      for (const method of ['GET', 'HEAD']) {
-        const { status, headers } = await getRaw(server, '/docs.md', lines, method);
-        expect([status, headers.get('content-encoding'), headers.get('vary')]).toEqual([
-          200,
-          coding,
-          'Accept-Encoding',
-        ]);
-      }
-    });
-  }
 });
 
 test('characters that are special in Markdown are preserved', () => {

@@ -26,7 +26,7 @@ describe('the page as it is sent', () => {
     );
   });
 
-  test('and its files are compressed for clients that accept it', async () => {
+  test('and other documents are compressed for clients that accept it, and revalidated by their tags', async () => {
     const script = '/docs/try/swagger-ui.js';
     for (const path of ['/docs', '/docs.md', '/docs/try', script, '/docs/try/swagger-ui.css', '/openapi.json']) {
       const zipped = await get(server, path, null, { headers: { 'Accept-Encoding': 'br, gzip;q=0.5' } });
@@ -41,8 +41,12 @@ describe('the page as it is sent', () => {
       expect(tags[0]).not.toBe(tags[1]);
       for (const [i, encoding] of ['gzip', 'identity'].entries()) {
         const headers = { 'If-None-Match': tags[i] as string, 'Accept-Encoding': encoding };
-        expect((await get(server, path, null, { headers })).status).toBe(304);
+        const unchanged = await get(server, path, null, { headers });
         const got = await get(server, path, null, { headers: { 'Accept-Encoding': encoding } });
+        expect(unchanged.status).toBe(304);
+        for (const name of ['etag', 'cache-control', 'content-security-policy', 'vary']) {
+          expect([name, unchanged.headers.get(name)]).toEqual([name, got.headers.get(name)]);
+        }
         const head = await get(server, path, null, { method: 'HEAD', headers: { 'Accept-Encoding': encoding } });
         for (const name of ['etag', 'content-encoding', 'content-length', 'content-type', 'vary']) {
           expect([name, head.headers.get(name)]).toEqual([name, got.headers.get(name)]);
