@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { get } from '../support/http.ts';
-import { changeByHand, importLines } from '../support/import.ts';
+import { importLines } from '../support/import.ts';
 import { startServerProcess } from '../support/machine/server-process.ts';
 import { keyFor } from '../support/requests.ts';
 import { fewRounds } from '../support/rounds.ts';
@@ -99,36 +99,4 @@ test('no response is older than 10 ms, whatever is written concurrently', async 
   isDone = true;
   await readers;
   expect(checked).toBeGreaterThan(20);
-}, 60_000);
-
-test('a name that moves to another profile finds it at once, and a renamed profile is not found by its old name', async () => {
-  const deps = testDeps();
-  const { secret } = await keyFor(deps, ['1000000/1s']);
-  const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath });
-  const found = async (name: string) => {
-    const answer = await get(server, `/api/lookup/username/${name}`, secret);
-    return answer.status === 200 ? ((await answer.json()) as { id: number }).id : answer.status;
-  };
-  await importLines(deps, [
-    { id: 1, createdAt, username: 'one', aliases: ['shared'] },
-    { id: 2, createdAt, username: 'two' },
-  ]);
-  const rename = (username: string, to: string) => changeByHand(deps, username, () => ({ username: to, aliases: [] }));
-  const keep = async (names: readonly string[]) => {
-    for (let turn = 0; turn < 4; turn++) for (const name of names) await found(name);
-  };
-  for (let turn = 0; turn < fewRounds(20); turn++) {
-    await keep(['one', 'two', 'shared', 'uno']);
-    const [from, to] = turn % 2 === 0 ? [1, 2] : [2, 1];
-    await importLines(deps, [
-      { id: from, createdAt, username: from === 1 ? 'one' : 'two', aliases: [] },
-      { id: to, createdAt, username: to === 1 ? 'one' : 'two', aliases: ['shared'] },
-    ]);
-    await Bun.sleep(BOUND_MS);
-    expect(await found('shared')).toBe(to);
-    rename('one', 'uno');
-    await Bun.sleep(BOUND_MS);
-    expect([await found('one'), await found('uno')]).toEqual([404, 1]);
-    rename('uno', 'one');
-  }
 }, 60_000);

