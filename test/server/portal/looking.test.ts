@@ -6,7 +6,7 @@ import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { get } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
-import { issue, keysListed, request } from '../../support/keys.ts';
+import { issue, request } from '../../support/keys.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../support/portal/pages.ts';
@@ -44,21 +44,6 @@ test('a key is shown as expired before that is stored, even while the database i
   expireKeys(access);
   expect(traces()).not.toEqual(before);
   expect(await looks()).toBe(unstored);
-});
-
-test('keys are listed by their current state, stored or not', async () => {
-  const { access, clock } = await ownerWorld();
-  const over = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 1 });
-  const lasting = await issue(access, { profile: ADA.username });
-  clock.advance(1);
-  const listed = async (...states: ('Active' | 'expired' | 'revoked')[]) =>
-    (await keysListed(access, { states })).map((key) => [key.identifier, key.state]);
-  expect(await listed('Active')).toEqual([[lasting.identifier, 'Active']]);
-  expect(await listed('expired')).toEqual([[over.identifier, 'expired']]);
-  expect(await listed('expired', 'revoked')).toEqual([[over.identifier, 'expired']]);
-  expect((await listed()).length).toBe(2);
-  await perform(access, onBox('root'), OPERATIONS.edit, { identifier: lasting.identifier, name: 'Other' });
-  expect(await listed('expired')).toEqual([[over.identifier, 'expired']]);
 });
 
 test('pages accept only the cookie, and the API only the bearer token', async () => {

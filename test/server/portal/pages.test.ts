@@ -209,44 +209,25 @@ test('GET and HEAD write nothing except the last use of a session, once a minute
   expect(readdirSync(folder).filter((name) => name.includes('sessions')).length).toBeGreaterThan(0);
 });
 
-describe('signing in is impossible if cookies or IP addresses can’t be trusted', () => {
+test('a session is not accepted with plain HTTP on a public host name, or behind an unknown proxy', async () => {
   const unsafe = pageWorld({ PUBLIC_URL: 'http://api.example.org', HOST: '127.0.0.1' });
-
-  test('with plain HTTP on a public host name, and the page says what to set', async () => {
-    await importLines(unsafe.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
-    const cookie = signInOwner(unsafe.access, 7);
-    expect((await visit(unsafe, '/developers')).body).toContain('set PUBLIC_URL to a URL that begins with https://');
-    expect((await visit(unsafe, '/developers/sessions', { cookie })).status).toBe(303);
-  });
-
-  test('behind an unknown proxy, and the page says what to set', async () => {
-    const cookie = signInOwner(world.access, 7);
-    expect((await visit(world, '/developers/sessions', { cookie })).status).toBe(200);
-    expect((await visit(world, '/developers/sessions', { cookie, isBehindUnknownProxy: true })).status).toBe(303);
-    const answer = await fetchPage(server, '/developers', { headers: { 'X-Forwarded-For': '192.0.2.9' } });
-    expect(await answer.text()).toContain('set TRUSTED_PROXIES to its IP address');
-  });
+  insertProfile(unsafe.access.db, { id: 7 });
+  const status = async (at: typeof world, sent: object = {}) =>
+    (await visit(at, '/developers/sessions', { cookie: signInOwner(at.access, 7), ...sent })).status;
+  expect([await status(unsafe), await status(world), await status(world, { isBehindUnknownProxy: true })]).toEqual([
+    303, 200, 303,
+  ]);
+  const answer = await fetchPage(server, '/developers', { headers: { 'X-Forwarded-For': '192.0.2.9' } });
+  expect(await answer.text()).toContain('set TRUSTED_PROXIES to its IP address');
 });
 
-test('with HTTPS, only the cookie with the prefix is accepted, and only if it is not repeated', async () => {
+test('with HTTPS, signing out removes the cookie with the prefix', async () => {
   const secure = pageWorld({ PUBLIC_URL: 'https://api.example.org' });
-  await importLines(secure.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  insertProfile(secure.access.db, { id: 7 });
   const cookie = signInOwner(secure.access, 7);
-  const status = async (header: string) => (await visit(secure, '/developers/sessions', { cookie: header })).status;
-  expect(cookie).toStartWith('__Host-session=');
-  expect(await status(`other=1; ${cookie};x=y`)).toBe(200);
-  for (const header of [
-    cookie.replace('__Host-', ''),
-    cookie.toLowerCase(),
-    `${cookie}; ${cookie}`,
-    `x=${cookie}`,
-    `${cookie}0`,
-  ]) {
-    expect(await status(header)).toBe(303);
-  }
   const out = await visit(secure, '/developers/sign-out', { form: {}, cookie });
   expect(valuesOf(out, 'set-cookie')).toContain('__Host-session=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Lax');
-  expect(await status(cookie)).toBe(303);
+  expect((await visit(secure, '/developers/sessions', { cookie })).status).toBe(303);
 });
 
 test('the message about a form’s effect is shown once, on the next page', async () => {
