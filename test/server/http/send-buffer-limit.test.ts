@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
+  bufferedBody,
   createSendBufferMemory,
   freeSendBuffersOf,
   type Hold,
@@ -9,6 +10,7 @@ import {
   releaseHold,
   SEND_BUFFER_BYTES,
 } from '../../../server/http/send-buffer-limit.ts';
+import { bodyOf } from '../../../shared/profiles/lookup/body.ts';
 
 const KEYS = [
   'k7Qm2XaB',
@@ -59,4 +61,13 @@ test('neither a key nor all keys together exceed their limit, even when workers 
       }
     }),
   );
+});
+
+test('a response has its own bytes, although the next body is composed in the same buffer before they are read', async () => {
+  const buffers = joinSendBuffers(createSendBufferMemory(1), 0);
+  for (const length of [10, 20_000, 340_000]) {
+    const response = new Response(bufferedBody(buffers, 'k7Qm2XaB', bodyOf(['a'.repeat(length)])));
+    bodyOf(['b'.repeat(length)]);
+    expect((await response.text()) === 'a'.repeat(length)).toBe(true);
+  }
 });

@@ -19,11 +19,3 @@ test('a body is the sum of its parts, whatever their sizes and characters', () =
     { numRuns: rounds(50) },
   );
 });
-
-test('a Response has copied the body before the next one is made', async () => {
-  for (const length of [10, 20_000, 340_000]) {
-    const response = new Response(bodyOf(['a'.repeat(length)]));
-    bodyOf(['b'.repeat(length)]);
-    expect((await response.text()) === 'a'.repeat(length)).toBe(true);
-  }
-});
