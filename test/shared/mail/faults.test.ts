@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Delivery } from '../../../shared/mail/mail.ts';
 import { createMailer } from '../../../shared/mail/mailer.ts';
-import {
-  type BrokenSmtp,
-  type SmtpFault,
-  type SmtpStage,
-  startBrokenSmtp,
-  startSmtp,
-} from '../../support/mail/smtp.ts';
+import { type BrokenSmtp, type SmtpFault, type SmtpStage, startBrokenSmtp } from '../../support/mail/smtp.ts';
 import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
 // A mail is "accepted" only after the server's final reply, "refused" only if it certainly was not accepted, and "unknown" in
@@ -38,35 +32,16 @@ async function broken(stage: SmtpStage, fault: SmtpFault): Promise<BrokenSmtp> {
 const BEFORE_CONTENT = ['greeting', 'EHLO', 'AUTH', 'MAIL', 'RCPT', 'DATA'] as const;
 const ANSWERED = [...BEFORE_CONTENT, 'dot'] as const;
 
-describe('a server that is down is distinguished from a refused recipient or message', () => {
+describe('refused: the server said no, which is about itself before the recipient, and then about recipient or message', () => {
   const OF_THE_SERVER: readonly SmtpStage[] = ['greeting', 'EHLO', 'AUTH', 'MAIL'];
   for (const stage of ANSWERED) {
-    test(`by the reply at ${stage}`, async () => {
-      const isServerDown = OF_THE_SERVER.includes(stage);
-      expect(await sendTo(await broken(stage, '451 4.3.0 not now'))).toMatchObject({ isServerDown });
-    });
-  }
+    const isServerDown = OF_THE_SERVER.includes(stage);
 
-  test('by silence', async () => {
-    const silentAt = async (stage: SmtpStage) => sendTo(await broken(stage, 'silence'), SHORT_LIMIT);
-    const [greeting, login, recipient] = await Promise.all([silentAt('greeting'), silentAt('AUTH'), silentAt('RCPT')]);
-    expect([greeting, login, recipient]).toMatchObject([true, true, false].map((isServerDown) => ({ isServerDown })));
-  });
-
-  test('by a refused connection', async () => {
-    const smtp = await startSmtp();
-    await smtp.stop();
-    expect(await sendTo(smtp)).toMatchObject({ isServerDown: true });
-  });
-});
-
-describe('refused: the server said no', () => {
-  for (const stage of ANSWERED) {
     test(`4yz at ${stage} is temporary`, async () => {
       const server = await broken(stage, `451 4.3.0 not now <${TO}> ${SECRET}`);
       // If EHLO is refused, nodemailer tries HELO, to which this server replies 500.
       const permanent = stage === 'EHLO';
-      expect(await sendTo(server)).toMatchObject({ outcome: 'refused', permanent });
+      expect(await sendTo(server)).toMatchObject({ outcome: 'refused', permanent, isServerDown });
     });
 
     test(`421 at ${stage} is temporary`, async () => {
@@ -81,22 +56,6 @@ describe('refused: the server said no', () => {
       expect(await sendTo(server)).toMatchObject({ outcome: 'refused', permanent: true });
     });
   }
-
-  test('a real server that refuses at each step', async () => {
-    const smtp = await startSmtp();
-    for (const step of ['connect', 'mail', 'rcpt', 'data'] as const) {
-      for (const [reply, permanent] of [
-        ['550 5.1.1 no', true],
-        ['450 4.2.0 later', false],
-      ] as const) {
-        smtp.failures[step] = reply;
-        expect(await sendTo(smtp)).toMatchObject({ outcome: 'refused', permanent });
-      }
-      delete smtp.failures[step];
-    }
-    expect(smtp.received).toEqual([]);
-    expect(await sendTo(smtp)).toEqual({ outcome: 'accepted' });
-  });
 
   test('the sentences name the setting to check', async () => {
     const reasonAt = async (stage: SmtpStage) => {
@@ -123,7 +82,8 @@ describe('refused: the content was never sent', () => {
     await Promise.all(
       BEFORE_CONTENT.map(async (stage) => {
         const server = await broken(stage, 'silence');
-        expect(await sendTo(server, SHORT_LIMIT)).toMatchObject({ outcome: 'refused', permanent: false });
+        const isServerDown = ['greeting', 'EHLO', 'AUTH'].includes(stage);
+        expect(await sendTo(server, SHORT_LIMIT)).toMatchObject({ outcome: 'refused', permanent: false, isServerDown });
         await server.closed;
         expect(server.seen.at(-1)).toBe(stage);
         expect(server.content()).toBe('');
@@ -135,7 +95,7 @@ describe('refused: the content was never sent', () => {
     const server = await startBrokenSmtp({});
     server.stop();
     const delivery = await sendTo(server);
-    expect(delivery).toMatchObject({ outcome: 'refused', permanent: false });
+    expect(delivery).toMatchObject({ outcome: 'refused', permanent: false, isServerDown: true });
     expect(delivery).toHaveProperty(
       'reason',
       expect.stringContaining('refused the connection; check the host and port in MAIL_URL'),

@@ -52,7 +52,24 @@ describe('the reply of a server is shown without anything private', () => {
 });
 
 describe('the sentence says what to do', () => {
+  const reply = (command: string, responseCode: number) => ({ command, response: `${responseCode} no`, responseCode });
   const cases: [string, Failure, boolean, RegExp][] = [
+    ['busy', reply('CONN', 421), false, /refused to serve this machine .*; try again later\./],
+    [
+      'the sender for now',
+      reply('MAIL FROM', 450),
+      false,
+      /refused the sender .*check MAIL_FROM.*, or try again later\./,
+    ],
+    ['the recipient for now', reply('RCPT TO', 451), false, /refused the recipient .*, or try again later\./],
+    ['the message for now', reply('DATA', 452), false, /refused the message .*; try again later\./],
+    [
+      'no STARTTLS',
+      reply('STARTTLS', 502),
+      true,
+      /no mail is sent to it unencrypted; set MAIL_URL to another port or to smtps:/,
+    ],
+    ['no STARTTLS for now', reply('STARTTLS', 454), false, /smtps:\/\/, or try again later\./],
     ['no such host', { code: 'EDNS', originalCode: 'ENOTFOUND' }, false, /was not found; check the host in MAIL_URL/],
     ['refused', { code: 'ESOCKET', originalCode: 'ECONNREFUSED' }, false, /check the host and port in MAIL_URL/],
     ['no route', { code: 'ESOCKET', originalCode: 'EHOSTUNREACH' }, false, /can't be reached \(EHOSTUNREACH\)/],
@@ -85,10 +102,16 @@ describe('the sentence says what to do', () => {
   });
 
   test('a mail that may have been sent is never called refused', () => {
-    for (const code of ['ETIMEDOUT', 'ECONNECTION', 'EPROTOCOL', 'EMESSAGE', 'ESOCKET']) {
+    for (const [code, happened] of [
+      ['ETIMEDOUT', 'did not confirm the message in time'],
+      ['ECONNECTION', 'closed the connection before it confirmed the message'],
+      ['EPROTOCOL', 'gave a reply that neither accepts nor rejects the message'],
+      ['EMESSAGE', 'gave a reply that neither accepts nor rejects the message'],
+      ['ESOCKET', 'closed the connection before it confirmed the message'],
+    ]) {
       const { outcome, reason } = unconfirmed({ code }, ATTEMPTED);
       expect(outcome).toBe('unknown');
-      expect(reason).toMatch(/may or may not arrive; its log may say which\.$/);
+      expect(reason).toEndWith(`587 ${happened}, so the mail may or may not arrive; its log may say which.`);
     }
   });
 });
