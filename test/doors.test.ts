@@ -146,14 +146,16 @@ function byCommand(operation: AnyOperation, about: About, token?: string): Promi
 
 let read = { version: '', text: '' };
 
-/** Everything that an operation could change. It is read again only if any connection has written. */
+/**
+ * Everything that an operation could change; the server meanwhile marks mails as sent. It is read again only if any connection
+ * has written.
+ */
 function traces(): string {
   const { $client } = deps.db;
   const all = (sql: string) => $client.query(sql).all();
   const version = JSON.stringify([all('PRAGMA data_version'), all('SELECT total_changes()')]);
-  const tables = ['api_keys', 'key_events', 'key_attempts'];
-  if (version !== read.version)
-    read = { version, text: JSON.stringify(tables.map((table) => all(`SELECT * FROM ${table}`))) };
+  const stored = ['* FROM api_keys', '* FROM key_events', '* FROM key_attempts', 'id, kind, about FROM notices'];
+  if (version !== read.version) read = { version, text: JSON.stringify(stored.map((what) => all(`SELECT ${what}`))) };
   return read.text;
 }
 

@@ -257,16 +257,16 @@ describe('an owner', () => {
 
   test('can revoke without a reason, and the mail then gives none; the operator and admins need one', async () => {
     const { deps, act } = await world();
-    const { identifier } = await issue(deps, { profile: 'user1' });
-    for (const person of [PEOPLE.operator, PEOPLE.admin]) {
-      expect((await refusal(act('revoke', person, { identifier }))).code).toBe('usage');
-      expect((await refusal(act('revoke', person, { identifier, reason: '' }))).code).toBe('usage');
+    for (const without of [{}, { reason: null }, { reason: '' }]) {
+      const { identifier } = await issue(deps, { profile: 'user1' });
+      for (const person of [PEOPLE.operator, PEOPLE.admin])
+        expect((await refusal(act('revoke', person, { identifier, ...without }))).code).toBe('usage');
+      await act('revoke', PEOPLE.owner, { identifier, ...without });
+      expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'revoked', by: 'owner', detail: null });
+      const mail = mails(deps).at(-1);
+      expect(mail).toContain('was revoked');
+      expect(mail).not.toContain('reason');
     }
-    await act('revoke', PEOPLE.owner, { identifier, reason: '' });
-    expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'revoked', by: 'owner', detail: null });
-    const mail = mails(deps).at(-1);
-    expect(mail).toContain('was revoked');
-    expect(mail).not.toContain('reason');
   });
 
   test('no longer sees the keys of an erased profile', async () => {
@@ -367,7 +367,7 @@ test('a history names who acted to the operator and admins, and only says their 
   expect(await seenBy(PEOPLE.owner)).toEqual(['you', 'the operator', 'an admin', 'an admin', 'an admin']);
 });
 
-describe('an invalid input is refused with a sentence, and nothing changes', () => {
+describe('an invalid input is refused with a sentence for those who may perform the operation, and nothing changes', () => {
   const wrong: [Name, Record<string, unknown>, string][] = [
     ['request', { profile: undefined }, 'The profile is missing.'],
     ['request', { profile: 7 }, 'The profile must be a string.'],
@@ -391,6 +391,7 @@ describe('an invalid input is refused with a sentence, and nothing changes', () 
     ['approve', { expiresAtMs: '2030-01-01' }, 'The expiry must be a duration'],
     ['approve', { expiresAtMs: Number.MAX_SAFE_INTEGER }, 'The expiry must be a duration'],
     ['list', { unusedForMs: -1 }, 'The unused time must be at most 400d'],
+    ['list', { unusedForMs: 1, states: ['Active'] }, 'Filter by state or by time unused, not by both'],
     ['list', { limit: 0 }, 'The limit must be a whole number from 1 to 1000.'],
     ['list', { limit: 1.5 }, 'The limit must be a whole number from 1 to 1000.'],
     ['list', { after: 'k7Qm2Xa' }, 'The cursor must be the identifier of a key or come from'],
@@ -417,6 +418,10 @@ describe('an invalid input is refused with a sentence, and nothing changes', () 
         const error = await refusal(act(name, person, input));
         expect([error.code, error.message.slice(0, sentence.length)]).toEqual(['usage', sentence]);
       }
+      for (const kind of (Object.keys(PEOPLE) as Kind[]).filter((one) => !ALLOWED[name].own.includes(one)))
+        expect([kind, (await refusal(act(name, PEOPLE[kind], input))).code]).toEqual([kind, 'forbidden']);
+      if (typeof input.identifier === 'string' && ALLOWED[name].own.includes('owner'))
+        expect((await refusal(act(name, { ...PEOPLE.owner, profileId: OTHERS }, input))).code).toBe('not_found');
       expect(traces()).toBe(before);
     });
   }

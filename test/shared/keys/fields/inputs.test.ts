@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import type { z } from 'zod';
 import { readFlags } from '../../../../cli/keys/command.ts';
 import { decidedFields, fieldsOf, readDecision } from '../../../../server/portal/passkeys/decision-form.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import { factsOf } from '../../../../shared/keys/fields/input-facts.ts';
 import { GRANT } from '../../../../shared/keys/fields/input-groups.ts';
+import { readTyped } from '../../../../shared/keys/fields/input-text.ts';
 import { FIELDS } from '../../../../shared/keys/fields/inputs.ts';
 import { parseInput } from '../../../../shared/keys/fields/parse-input.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
@@ -10,16 +14,34 @@ import { testClock } from '../../../support/world.ts';
 
 // `test/doors.test.ts` sends the inputs of every operation through every door.
 
+/** What is read, or the sentence of the refusal. */
+function verdictOf(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'usage') return error.message;
+    throw error;
+  }
+}
+
+test.each([
+  ['days', ['1', '400'], [1, 400]],
+  ['days', ['0', '401', '1.5', 'x', '-1', '1e1'], 'The number of days must be a whole number from 1 to 400.'],
+  ['limit', ['0', '1001', 'x'], 'The limit must be a whole number from 1 to 1000.'],
+  ['unusedForMs', ['90d'], [90 * DAY_MS]],
+  ['unusedForMs', ['soon', '2027-01-01'], 'The time unused must be a duration such as 90d or 12h.'],
+  ['unusedForMs', ['401d'], 'The unused time must be at most 400d, since usage is not stored for longer.'],
+  ['states', ['ACTIVE,pending'], [['Active', 'pending']]],
+] as const)('typed %s: %j', (name, texts, wanted) => {
+  for (const [at, text] of texts.entries()) {
+    const schema: z.ZodType = FIELDS[name];
+    const verdict = verdictOf(() => parseInput(schema, readTyped(factsOf(schema), [text], 0)));
+    expect([text, verdict]).toEqual([text, typeof wanted === 'string' ? wanted : wanted[at]]);
+  }
+});
+
 describe('a form, a URL and flags are read as the same grant', () => {
   const clock = testClock();
-  const verdictOf = (read: () => unknown) => {
-    try {
-      return read();
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'usage') return error.message;
-      throw error;
-    }
-  };
   const cases: [flag: 'rateLimit' | 'expires' | 'retireOld' | 'permission', texts: string[]][] = [
     ...['60/1m 5000/1d', '60/60s,5000/24h', ' 7/1m ', '', 'many', '0/1m', '1/1m,2/1m', '1/1s 1/2s 1/3s 1/4s 1/5s'].map(
       (text): ['rateLimit', string[]] => ['rateLimit', [text]],
