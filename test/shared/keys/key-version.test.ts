@@ -3,45 +3,24 @@ import type { Person } from '../../../shared/actor.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
-import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { DECISIONS, OPERATIONS, perform } from '../../../shared/operations.ts';
 import { readProfile } from '../../../shared/profiles/find.ts';
 import { ownerVersion, shownProfile } from '../../../shared/profiles/profile-version.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
-import { DESCRIPTION, issue, mails, request, waitingWhile } from '../../support/keys.ts';
+import { approveKey, DESCRIPTION, issue, mails, request, waitingWhile } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { testDeps } from '../../support/world.ts';
 
-test('each decision of an admin is refused, and writes nothing, if the key has changed since it was shown', async () => {
-  const deps = testDeps();
-  await importLines(deps, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
-  const pending = await request(deps, { profile: 'ada' });
-  const { identifier: active } = await issue(deps, { profile: 'ada' });
-  const decisions = [
-    [pending, (by: typeof grace) => perform(deps, by, OPERATIONS.approve, { identifier: pending })],
-    [pending, (by: typeof grace) => perform(deps, by, OPERATIONS.reject, { identifier: pending, reason: 'No.' })],
-    [active, (by: typeof grace) => perform(deps, by, OPERATIONS.change, { identifier: active, expiresAtMs: null })],
-    [active, (by: typeof grace) => perform(deps, by, OPERATIONS.revoke, { identifier: active, reason: 'No.' })],
-  ] as const;
-  let step = 0;
-  const grace = { kind: 'admin', name: 'Grace', hasAsserted: true, shown: '' } as const;
-  for (const [identifier, decide] of decisions) {
-    const shown = keyVersion(deps, identifier);
-    const expiresAtMs = deps.clock.nowMs() + ++step * DAY_MS;
-    if (identifier === active) await perform(deps, onBox('root'), OPERATIONS.change, { identifier, expiresAtMs });
-    else await perform(deps, onBox('root'), OPERATIONS.edit, { identifier, name: `Name ${step}` });
-    const before = [showKey(deps, identifier), keyHistory(deps, identifier)];
-    expect((await refusal(decide({ ...grace, shown } as typeof grace))).code).toBe('changed_since');
-    expect([showKey(deps, identifier), keyHistory(deps, identifier)]).toEqual(before);
-  }
-});
+const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 
 test('an owner can’t prevent the revocation of an Active key by renaming it again and again', async () => {
   const deps = testDeps();
-  await importLines(deps, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  await importLines(deps, [ADA]);
   const { identifier: active } = await issue(deps, { profile: 'ada' });
   const grace = { kind: 'admin', name: 'Grace', hasAsserted: true } as const;
   const owner = { kind: 'owner', name: 'owner', profileId: 7 } as const;
@@ -51,8 +30,40 @@ test('an owner can’t prevent the revocation of an Active key by renaming it ag
   expect(showKey(deps, active).state).toBe('revoked');
 });
 
+test('the refusal names each fact that has changed', async () => {
+  const deps = testDeps();
+  const by = onBox('root');
+  const importAda = (changes: object) => importLines(deps, [{ ...ADA, ...changes }]);
+  const delivery = { outcome: 'refused', permanent: true, reason: 'No.' } as const;
+  const mailer = async () => ({ send: async () => delivery, check: async () => delivery });
+  const changes: [clause: string, change: (identifier: string, old: string) => unknown][] = [
+    ['the username is now countess', () => importAda({ username: 'countess' })],
+    ['the e-mail address of the profile was changed', () => importAda({ email: 'new@example.org' })],
+    ['it was renamed', (identifier) => perform(deps, by, OPERATIONS.edit, { identifier, name: 'Other' })],
+    [
+      'key OLD, which it replaces, was changed',
+      (_, identifier) => perform(deps, by, OPERATIONS.change, { identifier, expiresAtMs: deps.clock.nowMs() + DAY_MS }),
+    ],
+    [
+      'somebody else has tried to approve it',
+      (identifier) => refusal(approveKey({ ...deps, mailer }, { identifier, grant: {}, by })),
+    ],
+    ['it is now withdrawn', (identifier) => withdrawKey(deps, { identifier, by })],
+  ];
+  for (const [clause, change] of changes) {
+    await importAda({});
+    const { identifier: old } = await issue(deps, { profile: 'ada' });
+    const identifier = await request(deps, { profile: 'ada', successorOf: old });
+    const shown = keyVersion(deps, identifier);
+    await change(identifier, old);
+    const said = `Key ${identifier} has changed since it was shown: ${clause.replace('OLD', old)}. Nothing was done.`;
+    const person = { kind: 'operator', name: 'ada', shown } as const;
+    expect((await refusal(perform(deps, person, OPERATIONS.approve, { identifier }))).message).toBe(said);
+    await importLines(deps, [{ id: 7, deleted: true }]);
+  }
+});
+
 describe('an operation is refused, and writes nothing,', () => {
-  const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
   const REQUEST = { profile: 'ada', name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup' as const] };
 
   const OPERATION_CASES: [
@@ -94,7 +105,7 @@ describe('an operation is refused, and writes nothing,', () => {
   }
 
   for (const [name, about, act] of OPERATION_CASES) {
-    test(`if what the operator was shown has changed: ${name}`, async () => {
+    test(`if what the operator or an admin was shown has changed: ${name}`, async () => {
       const { deps, identifiers, snapshot } = await world();
       const identifier = identifiers[about];
       const shown = about === 'profile' ? shownProfile(deps.db, 7) : keyVersion(deps, identifier);
@@ -102,14 +113,19 @@ describe('an operation is refused, and writes nothing,', () => {
         await perform(deps, onBox('root'), OPERATIONS.change, { identifier, expiresAtMs: Date.now() + DAY_MS });
       } else await importLines(deps, [{ ...ADA, username: 'countess' }]);
       const before = snapshot();
-      const error = await refusal(async () => act(deps, { kind: 'operator', name: 'ada', shown }, identifier));
-      expect([error.code, error.message]).toEqual([
-        'changed_since',
-        expect.stringMatching(
-          /^(Key \w{8}|The profile with the UID 7) has changed since it was shown: .+\. Nothing was done\.$/,
-        ),
-      ]);
-      expect(snapshot()).toBe(before);
+      const people: Person[] = [{ kind: 'operator', name: 'ada', shown }];
+      if (DECISIONS.some((one) => one.name === name))
+        people.push({ kind: 'admin', name: 'Grace', hasAsserted: true, shown });
+      for (const person of people) {
+        const error = await refusal(async () => act(deps, person, identifier));
+        expect([error.code, error.message]).toEqual([
+          'changed_since',
+          expect.stringMatching(
+            /^(Key \w{8}|The profile with the UID 7) has changed since it was shown: .+\. Nothing was done\.$/,
+          ),
+        ]);
+        expect(snapshot()).toBe(before);
+      }
       const now = about === 'profile' ? shownProfile(deps.db, 7) : keyVersion(deps, identifier);
       await act(deps, { kind: 'operator', name: 'ada', shown: now }, identifier);
       expect(snapshot()).not.toBe(before);

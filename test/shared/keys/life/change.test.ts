@@ -3,11 +3,9 @@ import { performAndSend } from '../../../../cli/keys/local-keys.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import type { Permission } from '../../../../shared/db/key-columns.ts';
 import type { KeyChange } from '../../../../shared/keys/fields/input-groups.ts';
-import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
-import { eraseProfile } from '../../../support/erase.ts';
 import { issue, keyIn, mails, waitingForLock } from '../../../support/keys.ts';
 import { sendDueNotices } from '../../../support/mail/notices.ts';
 import { insertProfile } from '../../../support/profiles.ts';
@@ -126,23 +124,6 @@ describe('a change is refused and writes nothing', () => {
     }
     expect(changes()).toEqual([]);
   });
-
-  test('if the profile was erased', async () => {
-    const { deps, change, changes } = await world();
-    await change({ permissions: ['api.leaderboard'] });
-    eraseProfile(deps, 'user1', onBox('admin'));
-    expect((await refusal(change({ permissions: ['api.lookup'] }))).message).toContain('is revoked');
-    // The event stays in the history, without the old and new values.
-    expect(changes()).toEqual([undefined]);
-  });
-});
-
-test('a revoked key can’t be changed, and never works again', async () => {
-  const { deps, identifier, secret, verify, change } = await world();
-  await change({ expiresAtMs: deps.clock.nowMs() + DAY_MS });
-  await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
-  expect((await refusal(change({ expiresAtMs: null }))).code).toBe('refused');
-  expect(verify(secret)).toBeNull();
 });
 
 test('a changed expiry takes effect, whether it is earlier or later than the old one', async () => {

@@ -89,12 +89,3 @@ describe('any other text', () => {
     expect([writes('hello'), writes(newSecret(identifier, deps.random)), writes(secret)]).toEqual([1, 1, 1]);
   });
 });
-
-test('the same secret revokes nothing a second time', async () => {
-  const { secret, identifier } = await issue(deps);
-  revokeLeakedKeys(deps, secret);
-  const before = counts();
-  revokeLeakedKeys(deps, secret);
-  expect(counts()).toEqual(before);
-  expect(keyHistory(deps, identifier).filter(({ event }) => event === 'revoked')).toHaveLength(1);
-});
