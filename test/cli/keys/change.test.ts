@@ -5,7 +5,6 @@ import { DESCRIPTION, issue, mails } from '../../support/keys.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 /** A database with an Active key, and `profilectl` on it. */
@@ -49,20 +48,11 @@ describe('keys change', () => {
     expect(done.stderr).toContain('nothing was changed');
   });
 
-  const refused: [flags: string[], code: number, sentence: string][] = [
-    [['--rate-limit', '7'], 2, 'A rate limit is <quota>/<window>'],
-    [['--expires', 'tomorrow'], 2, 'The expiry must be a duration'],
-    [['--permission', 'api.write'], 2, 'The only permissions are api.lookup and api.leaderboard'],
-  ];
-  const nothing: (typeof refused)[number] = [[], 2, 'Specify what to change: --permission, --rate-limit or --expires.'];
-  test.each([nothing, ...drawHalf(refused, seededRandom('refused changes of keys'))])(
-    'refuses %j',
-    async (flags, code, sentence) => {
-      const { identifier, run } = await world();
-      const done = await run('keys', 'change', identifier, ...flags);
-      expect(done).toEqual({ code, stdout: '', stderr: expect.stringContaining(sentence) });
-    },
-  );
+  test('needs something to change (exit code 2)', async () => {
+    const { identifier, run } = await world();
+    const stderr = 'Specify what to change: --permission, --rate-limit or --expires.\n';
+    expect(await run('keys', 'change', identifier)).toEqual({ code: 2, stdout: '', stderr });
+  });
 });
 
 describe('keys change on a terminal without flags', () => {
@@ -157,15 +147,8 @@ describe('a request for a successor', () => {
     expect(showKey(deps, identifier).expiresAt).toBe('2126-01-31T00:00:00.000Z');
   });
 
-  test('is refused unless the old key is Active, and --retire-old is refused without an old key', async () => {
+  test('is refused unless the old key is Active', async () => {
     const { identifier, run } = await world();
-    const request = ['keys', 'request', '--profile', 'ada', '--name', 'Bot', '--permission', 'api.lookup'];
-    const { stdout } = await run(...request, '--description', DESCRIPTION);
-    const pending = stdout.slice(0, 8);
-    const ended = await run('keys', 'approve', pending, '--retire-old', '7d');
-    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('does not replace another key') });
-    const malformed = await run('keys', 'approve', pending, '--retire-old', 'soon');
-    expect(malformed).toMatchObject({ code: 2, stderr: expect.stringContaining('The expiry of the old key must be') });
     await run('keys', 'revoke', identifier, '--reason', 'Leaked.');
     const refused = await run('keys', 'request', '--successor-of', identifier);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('only an Active key can be replaced') });

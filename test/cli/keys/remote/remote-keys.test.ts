@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Deps } from '../../../../shared/deps.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
 import { DECISIONS } from '../../../../shared/operations.ts';
-import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../../support/identifiers.ts';
+import { otherCase, unknownButAlike } from '../../../support/identifiers.ts';
 import { importLines } from '../../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../../support/keys.ts';
 import { runCommand } from '../../../support/machine/command.ts';
@@ -18,7 +18,7 @@ const LIMIT_MS = 120_000;
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 
-const { access, server, adminToken, ownerToken } = await remoteWorld();
+const { access, server, ownerToken } = await remoteWorld();
 
 /** A local database with the same profile. */
 async function box() {
@@ -110,9 +110,7 @@ test(
         [0, () => asking('Bot 2', DESCRIPTION)],
         [0, () => ['keys', 'list']],
         [0, () => ['keys', 'list', '--json', '--state', 'Pending', '--profile', 'ADA'], 'drawn'],
-        [2, () => ['keys', 'list', '--state', 'sleeping'], 'drawn'],
         [0, () => ['keys', 'list', '--unused', '90d'], 'drawn'],
-        [2, () => ['keys', 'list', '--unused', '9000d'], 'drawn'],
         [2, () => ['keys', 'list', '--unused', '90d', '--state', 'Active'], 'drawn'],
         [1, () => ['keys', 'list', '--profile', 'nobody'], 'drawn'],
         [0, (ids) => ['keys', 'show', ids[0] as string]],
@@ -123,11 +121,8 @@ test(
         [0, (ids) => ['keys', 'edit', ids[1] as string, '--name', 'Badge bot']],
         [0, (ids) => ['keys', 'usage', ids[0] as string, '--days', '3']],
         [0, (ids) => ['keys', 'usage', ids[0] as string, '--days', '3', '--json'], 'drawn'],
-        [2, (ids) => ['keys', 'usage', ids[0] as string, '--days', '0'], 'drawn'],
-        [2, (ids) => ['keys', 'usage', ids[0] as string, '--days', 'x'], 'drawn'],
         [0, (ids) => ['keys', 'request', '--successor-of', ids[0] as string, '--yes']],
         [1, (ids) => ['keys', 'request', '--successor-of', ids[1] as string, '--yes'], 'drawn'],
-        [2, () => asking('Bot', 'x'), 'drawn'],
         [0, (ids) => ['keys', 'withdraw', ids[1] as string]],
         [1, (ids) => ['keys', 'withdraw', ids[1] as string, '--json'], 'drawn'],
         [0, (ids) => ['keys', 'revoke', ids[0] as string, '--reason', 'It leaked.', '--json']],
@@ -197,10 +192,7 @@ describe('on a remote server', () => {
       expect([code, stdout]).toEqual([0, expect.stringMatching(/^\w{8} pending\n$/)]);
       const identifier = stdout.slice(0, 8);
       const refused = { code: 1, stdout: '', stderr: 'Only admins can do this.\n' };
-      for (const words of drawHalf([['approve'], ['reject', '--wait'], ['change', '--expires', '9d']], chance)) {
-        const [operation, ...flags] = words as [string, ...string[]];
-        expect(await at(ownerToken, ['keys', operation, identifier, ...flags])).toEqual(refused);
-      }
+      expect(await at(ownerToken, ['keys', 'approve', identifier])).toEqual(refused);
       await at(ownerToken, ['keys', 'withdraw', identifier]);
       const own = await issue(access, { profile: 'ada' });
       expect(await at(ownerToken, ['keys', 'revoke', own.identifier])).toMatchObject({ code: 0 });
@@ -210,18 +202,13 @@ describe('on a remote server', () => {
   );
 
   test(
-    'an identifier in another letter case is refused with the right one, but only for the owner’s keys',
+    'an identifier in another letter case is refused with the right one',
     async () => {
-      await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
-      const [own, others] = [await request(access, { profile: 'ada' }), await request(access, { profile: 'bea' })];
-      const show = (token: string, identifier: string) => at(token, ['keys', 'show', identifier]);
-      const refused = (sentence: string) => ({ code: 1, stdout: '', stderr: `${sentence}\n` });
-      expect(await show(ownerToken, otherCase(own))).toEqual(refused(unknownButAlike(own)));
-      expect(await show(adminToken, otherCase(others))).toEqual(refused(unknownButAlike(others)));
-      for (const identifier of drawHalf([otherCase(others), others, '00000000'], chance)) {
-        expect(await show(ownerToken, identifier)).toEqual(refused(UNKNOWN_KEY));
-      }
-      await at(ownerToken, ['keys', 'withdraw', own]);
+      const identifier = await request(access, { profile: 'ada' });
+      const stderr = `${unknownButAlike(identifier)}\n`;
+      const show = await at(ownerToken, ['keys', 'show', otherCase(identifier)]);
+      expect(show).toEqual({ code: 1, stdout: '', stderr });
+      await at(ownerToken, ['keys', 'withdraw', identifier]);
     },
     LIMIT_MS,
   );
