@@ -7,22 +7,13 @@ import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts'
 import type { Binding } from '../../../../shared/sessions-file/whose.ts';
 import { storePendingSignInNotice } from '../../../../shared/sign-in/sign-in-notices.ts';
 import { readBinding } from '../../../../shared/sign-ins/binding.ts';
-import { onBox } from '../../../support/actors.ts';
-import { eraseProfile } from '../../../support/erase.ts';
 import { otherCase, unknownButAlike } from '../../../support/identifiers.ts';
 import { importLines } from '../../../support/import.ts';
 import { DESCRIPTION, issue, keysListed, request } from '../../../support/keys.ts';
 import { enrol, signIn } from '../../../support/portal/admins.ts';
 import { ADA, BEA, type OwnerWorld, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import type { PageAnswer } from '../../../support/portal/pages.ts';
-import {
-  ask as askPages,
-  fetchPage,
-  serverOfPages,
-  signInOwner,
-  valuesOf,
-  visit,
-} from '../../../support/portal/pages.ts';
+import { ask as askPages, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
 
 // Access to every page and form of owners, for one's own key, another owner's and an unknown one.
 
@@ -187,31 +178,19 @@ describe('while an owner is signed in', () => {
     expect((await visit(world, `/developers/keys/${identifier}`, { cookie: bea })).status).toBe(404);
   });
 
-  const endings: [string, (world: OwnerWorld) => unknown][] = [
-    ['a changed e-mail address', (world) => importLines(world.access, [{ ...ADA, email: 'other@example.org' }])],
-    ['an erasure', (world) => eraseProfile(world.access, 'ada', onBox('root'))],
-    [
-      'an erasure and a new import of the same id',
-      async (world) => {
-        await importLines(world.access, [{ id: ADA.id, deleted: true }]);
-        await importLines(world.access, [ADA]);
-      },
-    ],
-  ];
-  for (const [what, end] of endings) {
-    test(`${what} ends the session at the next request, for pages and forms`, async () => {
-      const world = await ownerWorld();
-      const identifier = await request(world.access, { profile: 'ada' });
-      expect((await see(world, `/${identifier}`)).status).toBe(200);
-      await end(world);
-      const before = traces(world);
-      for (const route of OWNERS) {
-        const answer = await ask(world, route.path.replace(':identifier', identifier), route);
-        expect([route.path, answer.status]).toEqual([route.path, route.method === 'POST' ? 403 : 303]);
-      }
-      expect(traces(world)).toBe(before);
-    });
-  }
+  // test/shared/sign-ins/sessions.test.ts tries what else ends a session.
+  test('a changed e-mail address ends the session at the next request, for pages and forms', async () => {
+    const world = await ownerWorld();
+    const identifier = await request(world.access, { profile: 'ada' });
+    expect((await see(world, `/${identifier}`)).status).toBe(200);
+    await importLines(world.access, [{ ...ADA, email: 'other@example.org' }]);
+    const before = traces(world);
+    for (const route of OWNERS) {
+      const answer = await ask(world, route.path.replace(':identifier', identifier), route);
+      expect([route.path, answer.status]).toEqual([route.path, route.method === 'POST' ? 403 : 303]);
+    }
+    expect(traces(world)).toBe(before);
+  });
 });
 
 describe('a sign-in from a browser that the owner has not used before', () => {
@@ -338,23 +317,4 @@ describe('a found secret', () => {
     expect((await give(world, secret)).status).toBe(303);
     expect((await keysListed(world.access, {}))[0]?.state).toBe('revoked');
   });
-});
-
-test('a key that its owner has revoked on a page is refused by the running server at the next request', async () => {
-  const world = await ownerWorld();
-  const server = await serverOfPages(world);
-  const { identifier, secret } = await issue(world.access, { profile: 'ada' });
-  const requestKey = () => fetch(`${server.url}/api/key`, { headers: { Authorization: `Bearer ${secret}` } });
-  expect((await requestKey()).status).toBe(200);
-  const headers = { cookie: world.cookie };
-  const path = `/developers/keys/${identifier}/revoke`;
-  expect((await fetchPage(server, path, { method: 'POST', body: 'reason=', headers })).status).toBe(303);
-  let status = 200;
-  while (status === 200) ({ status } = await requestKey());
-  expect(status).toBe(401);
-  const line = server.log.findLast(({ method }) => method === 'POST');
-  expect(line).toMatchObject({ route: '/developers/keys/:identifier/revoke', status: 303 });
-  expect(JSON.stringify(server.log.filter(({ route }) => String(route).startsWith('/developers')))).not.toContain(
-    identifier,
-  );
 });

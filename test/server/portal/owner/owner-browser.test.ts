@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { onBox } from '../../../support/actors.ts';
 import { importLines } from '../../../support/import.ts';
-import { approveKey, DESCRIPTION, issue, keysListed, mailedSecrets, request } from '../../../support/keys.ts';
+import { DESCRIPTION, issue, keysListed, request } from '../../../support/keys.ts';
 import { type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable } from '../../../support/portal/looking.ts';
@@ -192,8 +192,8 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(colours).toEqual(Array(50).fill(true));
   }, 60_000);
 
-  test('sees the usage of an Active key, requests its replacement, and revokes the old key, at 1280 pixels', async () => {
-    const { world, page, troubles, go } = await windowOn('/developers', { width: 1280, colorScheme: 'light' });
+  test('sees the usage of an Active key, and how many characters a request for its replacement has, at 1280 pixels', async () => {
+    const { world, page, troubles } = await windowOn('/developers', { width: 1280, colorScheme: 'light' });
     const { access } = world;
     const { identifier } = await issue(access, { profile: 'ada', name: 'Badge bot' });
     useKey(access, identifier, 5, 90);
@@ -220,19 +220,6 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await isLoaded(page, 'Request sent.');
     const [successor] = await keysListed(access, { states: ['pending'] });
     expect(successor).toMatchObject({ name: 'Badge bot 😀', successorOf: identifier });
-    await approveKey(access, { identifier: successor?.identifier as string, grant: {}, by: onBox('root') });
-    expect(mailedSecrets(access, successor?.identifier as string)).toHaveLength(1);
-    await page.reload();
-    await isLoaded(page, 'The secret is only in the e-mail of');
-    await page.getByText('Your request').click();
-    await page.locator('main').getByRole('link', { name: identifier }).click();
-    await page.getByRole('link', { name: 'Revoke' }).click();
-    await page.getByLabel('Reason (optional)').fill('Replaced.');
-    await page.getByRole('button', { name: 'Revoke' }).click();
-    await isLoaded(page, 'Key revoked. It no longer works.');
-    await isLoaded(page, 'by you');
-    await go('/developers/keys');
-    await isLoaded(page, '1 of 3 keys used');
     expect(troubles).toEqual([]);
   }, 60_000);
 });

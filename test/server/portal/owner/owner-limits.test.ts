@@ -4,12 +4,12 @@ import { issue } from '../../../support/keys.ts';
 import { freePort } from '../../../support/network/proxy.ts';
 import { testAccess } from '../../../support/portal/access.ts';
 import { ADA, BEA } from '../../../support/portal/owner-pages.ts';
-import { fetchPage, signInOwner, unescaped } from '../../../support/portal/pages.ts';
+import { fetchPage, signInOwner } from '../../../support/portal/pages.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { drawHalf, seededRandom } from '../../../support/rounds.ts';
 import { testClock } from '../../../support/world.ts';
 
-// Rate limits and the curl line on the page of a key, on a whole server, whose pages are in a thread of their own.
+// Rate limits on the page of a key, on a whole server, whose pages are in a thread of their own.
 
 /** The pages of an owner with an Active key. */
 type Owner = { identifier: string; secret: string; readPage: (path: string) => Promise<string> };
@@ -80,20 +80,4 @@ for (const [at, { server, ada, bea }] of worlds.entries()) {
       expect(performance.now() - triedAtMs).toBeLessThan(SECONDS_MS);
     expect(await readPage(`/${identifier}`)).toContain('last used');
   });
-
-  test.skipIf(Bun.which('curl') === null)(
-    `the curl line on the page of a key works with the secret from the e-mail: ${workers}`,
-    async () => {
-      const { identifier, secret, readPage } = bea;
-      const page = await readPage(`/${identifier}`);
-      expect(page).toContain(`<code data-copy="the base URL">http://127.0.0.1:${server.port}/api</code>`);
-      const line = unescaped(/<code data-copy="the line">([^<]+)<\/code>/.exec(page)?.[1] as string);
-      const child = Bun.spawn(['sh', '-c', line], { stdin: new Blob([`${secret}\n`]), stderr: 'ignore' });
-      const printed = await child.stdout.text();
-      expect(JSON.parse(printed.slice(printed.indexOf('{')))).toMatchObject({
-        identifier,
-        permissions: ['api.lookup'],
-      });
-    },
-  );
 }
