@@ -165,7 +165,9 @@ describe('a decision of an admin', () => {
     const { id, people } = await consumeAssertions(access, admin, grace.assert(challenge), before);
     expect(people.map((person) => 'shown' in person && person.shown)).toEqual(before.map(({ shown }) => shown));
     expect(readAuthorised(access, admin, id)).toEqual({ decisions: before, atMs: clock.nowMs() });
-    expect(readAuthorised(access, { ...admin, name: 'Ada' }, id)).toBeNull();
+    for (const other of [{ name: 'Ada' }, { generation: admin.generation + 1 }]) {
+      expect(readAuthorised(access, { ...admin, ...other }, id)).toBeNull();
+    }
     const reject = (at: number, identifier: string) =>
       refusal(() => perform(access, people[at] as Person, OPERATIONS.approve, { identifier }));
     expect((await reject(1, other)).code).toBe('changed_since');
@@ -272,21 +274,24 @@ describe('a decision of an admin', () => {
     expect(await outcomesOf(() => signInByPasskey(access, entered, CLIENT))).toEqual(ONCE);
   });
 
-  test('is refused after the admin was invited again or removed', async () => {
+  test('is refused after the admin was invited again, in a new session too, or removed', async () => {
     const joan = await enrol(access, 'Joan');
-    const ways = [
-      () => inviteAdmin(access, 'Joan', { keepPasskeys: true }, onBox('root')),
-      () => removeAdmin(access, 'Joan', onBox('root')),
-    ];
-    for (const end of ways) {
-      const admin = await signedIn(joan);
-      const { challenge } = beginDecision(access, admin, decisionOn());
-      end();
-      expect((await refusal(() => consumeAssertion(access, admin, joan.assert(challenge), decisionOn()))).code).toBe(
-        'forbidden',
-      );
+    const expectEnded = async (admin: SignedAdmin, challenge: string) => {
+      const consumed = await refusal(() => consumeAssertion(access, admin, joan.assert(challenge), decisionOn()));
+      expect(consumed.code).toBe('forbidden');
       expect((await refusal(() => beginDecision(access, admin, decisionOn()))).code).toBe('forbidden');
-    }
+    };
+    const admin = await signedIn(joan);
+    const [first, second] = [1, 2].map(() => beginDecision(access, admin, decisionOn()).challenge) as [string, string];
+    inviteAdmin(access, 'Joan', { keepPasskeys: true }, onBox('root'));
+    await expectEnded(admin, first);
+    const again = await signedIn(joan);
+    expect(await faultOf(() => consumeAssertion(access, again, joan.assert(second), decisionOn()))).toContain(
+      'something other than this',
+    );
+    const { challenge } = beginDecision(access, again, decisionOn());
+    removeAdmin(access, 'Joan', onBox('root'));
+    await expectEnded(again, challenge);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createPortalServices } from '../../../../server/portal/services.ts';
 import { settleBackground, stopBackground } from '../../../../server/thread/background.ts';
-import { removeAdmin } from '../../../../shared/admins/admins.ts';
+import { inviteAdmin, removeAdmin } from '../../../../shared/admins/admins.ts';
 import { openDatabase } from '../../../../shared/db-files/open.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
@@ -527,10 +527,13 @@ describe('while the e-mails are on their way', () => {
     await settleBackground(world.services.background);
   });
 
-  test('once the admin is removed, no further approval starts', async () => {
+  test.each([
+    ['removed', ({ access }: PageWorld) => removeAdmin(access, 'Grace', onBox('root'))],
+    ['invited again', ({ access }: PageWorld) => inviteAdmin(access, 'Grace', { keepPasskeys: true }, onBox('root'))],
+  ])('once the admin is %s, no further approval starts', async (_, end) => {
     const { world, grace, answer, arrived, release, attempts } = await slow(7);
     await arrived(4);
-    removeAdmin(world.access, 'Grace', onBox('root'));
+    end(world);
     release();
     await settleBackground(world.services.background);
     expect(attempts()).toBe(4);
