@@ -1,10 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
+import { startTestServer } from '../../support/http.ts';
 import { runCommand } from '../../support/machine/command.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
-import { tempFolder } from '../../support/world.ts';
-
-const database = () => ({ DATABASE_PATH: `${tempFolder()}/profiles.db` });
 
 /** Runs the check with the server's variables and actual port. */
 function check(port: number, variables: Record<string, string> = {}, words: string[] = []) {
@@ -12,10 +9,10 @@ function check(port: number, variables: Record<string, string> = {}, words: stri
 }
 
 test('the exit code is 0 if the server is ready, and 1 if there is no server', async () => {
-  const server = await startServerProcess(database());
+  const server = await startTestServer();
   expect(await check(server.port)).toEqual({ code: 0, stdout: `The server at ${server.url} is ready.\n`, stderr: '' });
   expect(await check(server.port, {}, ['--json'])).toEqual({ code: 0, stdout: '{"status":"ok"}\n', stderr: '' });
-  expect(await server.end()).toBe(0);
+  await server.stop();
   expect(await check(server.port)).toEqual({
     code: 1,
     stdout: '',
@@ -28,18 +25,18 @@ test('the exit code is 0 if the server is ready, and 1 if there is no server', a
 test('a server with TLS is ready, whatever host its certificate is for', async () => {
   const { certFile, keyFile } = testCertificate('elsewhere');
   const tls = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, PUBLIC_URL: 'https://mail.example.org' };
-  const server = await startServerProcess({ ...database(), ...tls, HOST: '0.0.0.0' });
+  const server = await startTestServer({ variables: { ...tls, HOST: '0.0.0.0' } });
   expect(await check(server.port, { ...tls, HOST: '0.0.0.0' })).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('a server behind a proxy is ready if TRUSTED_PROXIES includes 127.0.0.1; otherwise the error says to add it', async () => {
   const open = { HOST: '0.0.0.0', PUBLIC_URL: 'https://api.example.org' };
   const trusting = { ...open, TRUSTED_PROXIES: '127.0.0.1,172.16.0.0/12' };
-  expect(await check((await startServerProcess({ ...database(), ...trusting })).port, trusting)).toMatchObject({
+  expect(await check((await startTestServer({ variables: trusting })).port, trusting)).toMatchObject({
     code: 0,
   });
   const strict = { ...open, TRUSTED_PROXIES: '172.16.0.0/12' };
-  expect(await check((await startServerProcess({ ...database(), ...strict })).port, strict)).toEqual({
+  expect(await check((await startTestServer({ variables: strict })).port, strict)).toEqual({
     code: 1,
     stdout: '',
     stderr: expect.stringContaining('add 127.0.0.1 to TRUSTED_PROXIES'),
@@ -63,7 +60,7 @@ test('a server that responds with 503 is not ready, and a proxy in the environme
     code: 1,
     stderr: `The server at ${elsewhere} is not ready: it responds with 503.\n`,
   });
-  const server = await startServerProcess(database());
+  const server = await startTestServer();
   expect(await check(server.port, { HTTP_PROXY: elsewhere, http_proxy: elsewhere })).toMatchObject({ code: 0 });
   expect(paths).toEqual(['/readyz']);
 });

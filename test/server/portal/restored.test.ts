@@ -7,9 +7,9 @@ import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { testAccess } from '../../support/portal/access.ts';
-import { call, personTokenFor } from '../../support/portal/manage.ts';
+import { personTokenFor } from '../../support/portal/manage.ts';
 import { ADA } from '../../support/portal/owner-pages.ts';
-import { fetchPage, pageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
+import { pageWorld, signInOwner, visit } from '../../support/portal/pages.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
 
@@ -29,9 +29,8 @@ test('after a restore, every session and every person’s token is refused at th
   }
   const statuses = async (path = '') => {
     const world = pageWorld({ DATABASE_PATH: path });
-    const server = await serverOfPages(world);
-    const page = await fetchPage(server, '/developers/keys', { headers: { cookie } });
-    const me = await call(server, '/manage/v1/me', token);
+    const page = await visit(world, '/developers/keys', { cookie });
+    const me = await visit(world, '/manage/v1/me', { headers: { authorization: `Bearer ${token}` } });
     return [page.status, me.status];
   };
   expect(await statuses(unchanged)).toEqual([200, 200]);
