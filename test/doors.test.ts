@@ -27,7 +27,8 @@ import { insertProfile } from './support/profiles.ts';
 import { drawHalf, drawQuarter, seededRandom } from './support/rounds.ts';
 
 // Every operation of the table, performed by every role on their own key, another's and an unknown one, through every
-// door. The table says who may do what, and each door must agree. A new entry needs no line here.
+// door. The table says who may do what, and each door must agree. A new entry needs no line here. The pages are tried by those
+// for whom they are: owner-access.test.ts and admin-access.test.ts in test/server/portal/ try others on every page.
 
 const { access, world, server, grace, adminToken } = await remoteWorld();
 const deps = { ...access, clock: world.clock };
@@ -193,9 +194,9 @@ async function byJson(operation: AnyOperation, door: JsonDoor, token: string | n
 }
 
 /** Requests a page as a browser does, over the socket. */
-async function page(path: string, cookie: string | null, form?: [string, string][]): Promise<PageAnswer> {
+async function page(path: string, cookie: string, form?: [string, string][]): Promise<PageAnswer> {
   const answer = await fetchPage(server, path, {
-    headers: cookie === null ? {} : { cookie },
+    headers: { cookie },
     ...(form && { method: 'POST', body: new URLSearchParams(form).toString() }),
   });
   const { status, headers } = answer;
@@ -220,7 +221,7 @@ function fieldsOf(operation: AnyOperation, kind: 'owner' | 'admin', about: About
 const shownIn = ({ body }: PageAnswer) => /name="shown" value="([^"]+)"/.exec(body)?.[1] ?? '';
 
 /** Decides on the page of a key: reads it, sends the form, and confirms with the passkey if asked to. */
-async function byDecision(operation: AnyOperation, cookie: string | null, about: About): Promise<End> {
+async function byDecision(operation: AnyOperation, cookie: string, about: About): Promise<End> {
   const { identifier } = about;
   const path = `/developers/admin/keys/${identifier}`;
   const shown = shownIn(await page(path, cookie));
@@ -234,22 +235,22 @@ async function byDecision(operation: AnyOperation, cookie: string | null, about:
   return endOfPage(await page(`${path}/decide`, cookie, withPasskey(asked, grace.authenticator)));
 }
 
-async function byOwnerPage(operation: AnyOperation, path: string, cookie: string | null, about: About): Promise<End> {
-  const place = `/developers/keys/${about.identifier}/${path}`;
-  const shown = shownIn(await page(place, cookie));
-  return endOfPage(await page(place, cookie, [...fieldsOf(operation, 'owner', about), ['shown', shown]]));
-}
-
-/** Sends the form with which owners request keys. */
-async function byRequestForm(operation: AnyOperation, cookie: string | null, about: About): Promise<End> {
-  const form = fieldsOf(operation, 'owner', about).filter(([name]) => name in REQUEST_FIELDS);
-  return endOfPage(await page('/developers/keys/new', cookie, form));
+/** Sends the form on the owner's page of an operation, or the one with which owners request keys. */
+async function byOwnersForm(operation: AnyOperation, cookie: string, about: About): Promise<End> {
+  const { ownerPage } = operation.doors;
+  const fields = fieldsOf(operation, 'owner', about);
+  if (ownerPage === undefined) {
+    const form = fields.filter(([name]) => name in REQUEST_FIELDS);
+    return endOfPage(await page('/developers/keys/new', cookie, form));
+  }
+  const place = `/developers/keys/${about.identifier}/${ownerPage.path}`;
+  return endOfPage(await page(place, cookie, [...fields, ['shown', shownIn(await page(place, cookie))]]));
 }
 
 const QUEUE = '/developers/admin';
 
 /** Decides on a request that is selected in the queue together with another one. */
-async function byQueue(operation: AnyOperation, cookie: string | null, about: About, other: string): Promise<End> {
+async function byQueue(operation: AnyOperation, cookie: string, about: About, other: string): Promise<End> {
   const decide = (form: [string, string][]) => page(`${QUEUE}/decide`, cookie, form);
   const chosen = [other, about.identifier].map((identifier): [string, string] => ['chosen', identifier]);
   const first = await decide([...chosen, [operation.name, '']]);
@@ -304,9 +305,6 @@ const LIMIT_MS = 60_000;
 
 const chanceOfProfilectl = seededRandom('operations by profilectl on another machine');
 
-/** How people for whom a page is not meant are refused there. */
-const REFUSED_ON_PAGE = { owner: 'forbidden', admin: 'forbidden', platform: 'signed_out', nobody: 'signed_out' };
-
 /** Declares a test of a door if the operation has that door; otherwise the test would count as skipped. */
 function testAt(hasDoor: boolean, name: string, act: () => Promise<void>): void {
   if (hasDoor) test(name, act, LIMIT_MS);
@@ -341,41 +339,27 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as c
         );
       }
     });
-
-    testAt(role !== 'platform' && isDecision(operation), `on the page of the key, by ${role}`, async () => {
-      const end = (whose: Whose) => (role === 'admin' ? wanted(who.admin, whose, true) : REFUSED_ON_PAGE[role]);
-      const people = await peopleFacing(operation, end);
-      const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
-      await tryKeys(operation, people, end, (about) => byDecision(operation, cookie, about));
-    });
-
-    testAt(role !== 'platform' && ownerPage !== undefined, `on the owner’s page of it, by ${role}`, async () => {
-      const end = (whose: Whose) => (role === 'owner' ? wanted(who.owner, whose, true) : REFUSED_ON_PAGE[role]);
-      const people = await peopleFacing(operation, end);
-      const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
-      await tryKeys(operation, people, end, (about) =>
-        byOwnerPage(operation, ownerPage?.path as string, cookie, about),
-      );
-    });
-
-    testAt(role !== 'platform' && operation === REQUEST, `by the form for requests, by ${role}`, async () => {
-      const end = (whose: Whose) => (role === 'owner' ? wanted(who.owner, whose, true) : REFUSED_ON_PAGE[role]);
-      const people = await peopleFacing(operation, end);
-      const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
-      await tryKeys(operation, people, end, (about) => byRequestForm(operation, cookie, about));
-    });
-
-    testAt(role !== 'platform' && REQUEST_DECISIONS.includes(operation), `in the queue, by ${role}`, async () => {
-      const end = (whose: Whose) =>
-        role !== 'admin' ? REFUSED_ON_PAGE[role] : whose === 'none' ? 'left out' : wanted(who.admin, whose, true);
-      const people = await peopleFacing(operation, end);
-      const cookie = { owner: people.cookie, admin: grace.cookie, nobody: null, platform: null }[role];
-      const others = new Map<About, string>();
-      if (role === 'admin')
-        for (const about of Object.values(people.about)) others.set(about, (await keyFor(operation)).identifier);
-      await tryKeys(operation, people, end, (about) => byQueue(operation, cookie, about, others.get(about) ?? UNKNOWN));
-    });
   }
+
+  testAt(isDecision(operation), 'on the page of the key, by admin', async () => {
+    const end = (whose: Whose) => wanted(who.admin, whose, true);
+    const people = await peopleFacing(operation, end);
+    await tryKeys(operation, people, end, (about) => byDecision(operation, grace.cookie, about));
+  });
+
+  testAt(ownerPage !== undefined || operation === REQUEST, 'on the owner’s page of it, by owner', async () => {
+    const end = (whose: Whose) => wanted(who.owner, whose, true);
+    const people = await peopleFacing(operation, end);
+    await tryKeys(operation, people, end, (about) => byOwnersForm(operation, people.cookie, about));
+  });
+
+  testAt(REQUEST_DECISIONS.includes(operation), 'in the queue, by admin', async () => {
+    const end = (whose: Whose) => (whose === 'none' ? 'left out' : wanted(who.admin, whose, true));
+    const people = await peopleFacing(operation, end);
+    const others = new Map<About, string>();
+    for (const about of Object.values(people.about)) others.set(about, (await keyFor(operation)).identifier);
+    await tryKeys(operation, people, end, (about) => byQueue(operation, grace.cookie, about, others.get(about) ?? ''));
+  });
 });
 
 /** The sentence of a refusal in JSON or on a page. */
@@ -482,10 +466,7 @@ test.each(WITH_VALUES)(
         ...(who.owner !== 'none' && {
           JSON: ({ token, own }) => byJson(operation, doors.json as JsonDoor, token, own),
           profilectl: ({ token, own }) => byCommand(operation, own, token),
-          page: ({ cookie, own }) =>
-            doors.ownerPage === undefined
-              ? byRequestForm(operation, cookie, own)
-              : byOwnerPage(operation, doors.ownerPage.path, cookie, own),
+          page: ({ cookie, own }) => byOwnersForm(operation, cookie, own),
         }),
       },
     ];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
+import { listKeys, showKey } from '../../../shared/keys/view.ts';
 import { DESCRIPTION, issue, mails } from '../../support/keys.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
@@ -77,24 +77,6 @@ describe('keys change on a terminal without flags', () => {
       rateLimits: [{ windowSeconds: 60 }, { windowSeconds: 86_400 }, { quota: 7, windowSeconds: 3_600 }],
       expiresAt: '2126-01-31T00:00:00.000Z',
     });
-  });
-
-  test('changes nothing if declined, and does not ask if the key can’t be changed, or with --yes', async () => {
-    const { deps, identifier, run, variables } = await world();
-    const terminal = openTerminal(['keys', 'change', identifier], variables);
-    for (const question of ['Permissions', 'Rate limits:', 'Expires: never']) {
-      await terminal.see(question);
-      terminal.type(KEY.enter);
-    }
-    await terminal.see(/Expires +never[\s\S]+Change key \w{8}\?/);
-    terminal.type(`n${KEY.enter}`);
-    expect(await terminal.exited).toBe(130);
-    expect(keyHistory(deps, identifier).map(({ event }) => event)).not.toContain('changed');
-    expect(await openTerminal(['keys', 'change', identifier, '--yes'], variables).exited).toBe(2);
-    await run('keys', 'revoke', identifier, '--reason', 'Leaked.');
-    const refused = openTerminal(['keys', 'change', identifier], variables);
-    await refused.see('only Active and suspended keys can be changed');
-    expect(await refused.exited).toBe(1);
   });
 });
 
