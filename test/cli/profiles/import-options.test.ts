@@ -45,10 +45,6 @@ describe('--prune', () => {
     expect(count()).toBe(19);
     expect((await importing([file, '--prune', '--prune-limit', '47.5%'])).code).toBe(0);
     expect(count()).toBe(10);
-    write(jsonLines(...profiles(9), 'x'));
-    expect((await importing([file, '--prune'])).stderr).toEndWith(
-      '\n1 line was refused; the rest was imported. Nothing was pruned: lines were refused.\n',
-    );
   });
 
   test('asks for confirmation on a terminal with the number of profiles, and erases none if declined (exit code 3)', async () => {
@@ -111,15 +107,11 @@ describe('--as-of', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, banned: true });
   });
 
-  test('refuses a time without a zone, in the future or over 40 days ago, and changes nothing (exit code 2)', async () => {
+  test('refuses a time in the future, and changes nothing (exit code 2)', async () => {
     const { file, importing, write, count } = await world(1);
     write(jsonLines(...profiles(3)));
-    const nowMs = systemClock.nowMs();
-    const times = ['', 'now', '2026-01-01', isoTime(nowMs + DAY_MS), isoTime(nowMs - 41 * DAY_MS)];
-    for (const time of drawHalf(times, chance)) {
-      const { code, stderr } = await importing([file, '--as-of', time]);
-      expect([time, code, stderr]).toEqual([time, 2, expect.stringMatching(/^--as-of m/)]);
-    }
+    const { code, stderr } = await importing([file, '--as-of', isoTime(systemClock.nowMs() + DAY_MS)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^--as-of may not be in the future/)]);
     expect(count()).toBe(1);
   });
 });
@@ -157,16 +149,11 @@ describe('--rejects', () => {
     expect(readFileSync(rejects, 'utf8')).toBe('');
   });
 
-  test('can’t be the input or the database, and a file that can’t be written is reported', async () => {
+  test('can’t be the input, and a file that can’t be written is reported', async () => {
     const { folder, file, db, importing, write } = await world(3);
     write(jsonLines(...profiles(2)));
-    for (const [path, what] of [
-      [file, 'that the import itself reads'],
-      [db, 'of a database'],
-    ] as const) {
-      const { code, stderr } = await importing([file, '--rejects', path]);
-      expect([code, stderr]).toEqual([2, `--rejects names a file ${what}: ${path}.\n`]);
-    }
+    const { code, stderr } = await importing([file, '--rejects', file]);
+    expect([code, stderr]).toEqual([2, `--rejects names a file that the import itself reads: ${file}.\n`]);
     const words = profilectlWords(['profiles', 'import', '-', '--rejects', file, '--db', db]);
     const child = Bun.spawnSync(['sh', '-c', `"$@" < '${file}'`, 'sh', ...words], { cwd: PROJECT });
     expect(child.exitCode).toBe(2);
@@ -247,20 +234,15 @@ describe('a file that is not JSON Lines', () => {
   test('is refused, naming its format, and no database is created (exit code 1)', async () => {
     const { file, db, importing } = await world(0);
     const gzip = Bun.gzipSync(jsonLines(...profiles(1)));
-    const files: [bytes: string | Uint8Array, sentence: string][] = [
-      ['', `${file} is empty; nothing was changed.`],
-      [gzip, `${file} is compressed with gzip. Try: zcat ${file} | profilectl profiles import -`],
-      ['id,username\n1,ada\n', `${file} is CSV, not JSON Lines.`],
-      ['[{"id":1}]', `${file} is a JSON array, not JSON Lines.`],
-    ];
-    for (const [bytes, sentence] of drawHalf(files, chance)) {
-      writeFileSync(file, bytes);
-      const { code, stdout, stderr } = await importing([file, '--prune']);
-      expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(sentence)]);
-    }
+    writeFileSync(file, gzip);
+    const sentence = `${file} is compressed with gzip. Try: zcat ${file} | profilectl profiles import -`;
+    expect(await importing([file, '--prune'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(sentence),
+    });
     expect((await importing(['-'], '')).stderr).toBe('The input is empty; nothing was changed.\n');
     expect(existsSync(db)).toBe(false);
-    writeFileSync(file, gzip);
     const words = profilectlWords(['profiles', 'import', '/dev/stdin', '--db', db]);
     const piped = Bun.spawnSync(['sh', '-c', `cat '${file}' | "$@"`, 'sh', ...words], { cwd: PROJECT, stderr: 'pipe' });
     expect(piped.stderr.toString()).toStartWith('The input is compressed with gzip.');

@@ -128,20 +128,6 @@ test('a rollback, and a transaction without changes, records nothing', async () 
   expect(since(seq)).toEqual({ seq: seq + 2, ids: [2] });
 });
 
-test('moving a name changes both profiles', async () => {
-  const { deps, since } = world();
-  await importLines(deps, [
-    { id: 1, username: 'ada', aliases: ['x'] },
-    { id: 2, username: 'bob' },
-  ]);
-  const { seq } = since(0);
-  await importLines(deps, [
-    { id: 2, username: 'bob', aliases: ['x'] },
-    { id: 1, username: 'ada', aliases: [] },
-  ]);
-  expect(since(seq).ids?.toSorted()).toEqual([1, 2]);
-});
-
 describe('the log', () => {
   test('names up to 1000 profiles of a transaction; with more, any profile may have changed', () => {
     const { sqlite, since, start } = world();

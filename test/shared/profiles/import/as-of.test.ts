@@ -51,15 +51,6 @@ describe.each([false, true])('a file older than the stored profiles, strict %p',
     ]);
   });
 
-  test('is imported as usual without --as-of', async () => {
-    const { deps, stored } = world();
-    changeByHand(await withAda(deps), 'ada', () => ({ banned: true }));
-    expect(await importLines(deps, [{ id: 1, username: 'ada', banned: false }], { strict })).toMatchObject({
-      newer: 0,
-    });
-    expect(await stored()).toMatchObject([{ banned: false }]);
-  });
-
   test('reports the first 10 profiles, and counts all lines', async () => {
     const { deps, asOfMs } = world();
     const lines = Array.from({ length: 30 }, (_, at) => ({ id: at + 1, username: `user${at}` }));

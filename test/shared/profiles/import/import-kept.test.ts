@@ -27,22 +27,6 @@ describe.each([false, true])('a line without banned, aliases and createdAt, stri
     expect(profile()).toMatchObject({ viewsCount: 5, email: null, displayName: 'Countess' });
   });
 
-  test('creates a new profile without ban and alias, with the time of the import', async () => {
-    const { deps, profile } = world();
-    const createdAt = new Date(deps.clock.nowMs()).toISOString();
-    await importLines(deps, [ADA], { strict });
-    expect(profile()).toMatchObject({ aliases: [], banned: false, createdAt });
-  });
-
-  test('changes nothing when it is repeated', async () => {
-    const { deps, clock } = world();
-    await importLines(deps, [ADA], { strict });
-    clock.advance(1_000);
-    const before = exportProfile(deps.db, { uid: 7 });
-    await importLines(deps, [ADA], { strict });
-    expect(exportProfile(deps.db, { uid: 7 })).toBe(before);
-  });
-
   test('can turn an alias into the username, which is then no longer an alias', async () => {
     const { deps } = world();
     await importLines(deps, [{ ...ADA, aliases: ['lovelace', 'countess'] }], { strict });

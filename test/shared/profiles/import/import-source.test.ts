@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { checkBeginning, openSource } from '../../../../shared/profiles/import/import-source.ts';
 import { formatFault } from '../../../../shared/profiles/import/source-format.ts';
 import { importLines, jsonLines } from '../../../support/import.ts';
-import { testDeps } from '../../../support/world.ts';
+import { refusal } from '../../../support/refusal.ts';
+import { tempFolder, testDeps } from '../../../support/world.ts';
 
 const LINES = [
   { id: 1, username: 'ada', displayName: 'Ä, b; c\td' },
@@ -74,6 +77,23 @@ describe('input in pieces', () => {
       expect(heads).toEqual([judged]);
     }
   });
+});
+
+test('a missing file, a folder and an empty file are refused with their paths', async () => {
+  const folder = tempFolder();
+  const file = join(folder, 'in.jsonl');
+  writeFileSync(file, '');
+  for (const [path, sentence] of [
+    [join(folder, 'none'), 'There is no file PATH.'],
+    [join(folder, 'none/'), 'There is no file PATH.'],
+    [`${file}/`, 'There is no file PATH.'],
+    [folder, 'PATH is a folder, not a file of JSON Lines.'],
+    [`${folder}/`, 'PATH is a folder, not a file of JSON Lines.'],
+    [file, 'PATH is empty; nothing was changed.'],
+  ] as const) {
+    const { code, message } = await refusal(openSource(path, pieces(Buffer.alloc(0), [])));
+    expect([code, message]).toEqual(['refused', sentence.replace('PATH', path)]);
+  }
 });
 
 test('a first line with only white space and a brace in the first 4 096 bytes counts as JSON Lines', async () => {

@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Deps } from '../../../../shared/deps.ts';
-import { exportText, importLines, namesById } from '../../../support/import.ts';
+import { importLines, namesById } from '../../../support/import.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
@@ -25,69 +25,24 @@ async function importOneByOne(deps: Deps, lines: readonly object[]) {
 
 const named = (...usernames: string[]) => usernames.map((username, at) => ({ id: at + 1, username }));
 
-describe('lines in different batches', () => {
-  test('can swap names and auth IDs', async () => {
-    const deps = testDeps();
-    await importLines(deps, [
-      { id: 1, username: 'ada', aliases: ['x'], authId: 'auth|1' },
-      { id: 2, username: 'bob', authId: 'auth|2' },
-    ]);
-    const swapped = [
-      { id: 1, username: 'bob', aliases: [], authId: 'auth|2' },
-      { id: 2, username: 'ada', aliases: ['x'], authId: 'auth|1' },
-    ];
-    const names = { 1: ['bob'], 2: ['ada', 'x'] };
-    expect(await importOneByOne(deps, swapped)).toMatchObject({ imported: 2, refused: [], names });
-    const authIds = deps.db.$client.query('SELECT auth_id FROM profiles WHERE id < 3 ORDER BY id').values();
-    expect(authIds).toEqual([['auth|2'], ['auth|1']]);
-  });
-
-  test('can use a name that a later line gives up or erases', async () => {
-    const deps = testDeps();
-    await importLines(deps, named('ada', 'bob'));
-    const lines = [
-      { id: 3, username: 'Ada' },
-      { id: 4, username: 'Bob' },
-      { id: 1, username: 'countess' },
-      { id: 2, deleted: true },
-    ];
-    const { imported, deleted, refused, names } = await importOneByOne(deps, lines);
-    expect([imported, deleted, refused]).toEqual([3, 1, []]);
-    expect(names).toEqual({ 1: ['countess'], 3: ['Ada'], 4: ['Bob'] });
-  });
-
-  test('are refused if no line frees the name, as are lines that depend on them; the reason names the other profile', async () => {
-    const deps = testDeps();
-    await importLines(deps, named('ada', 'bob', 'eve'));
-    const lines = [
-      { id: 1, username: 'eve' }, // profile 3 keeps it
-      { id: 2, username: 'ada' }, // so profile 1 keeps it
-      { id: 4, username: 'bob' }, // so profile 2 keeps it
-    ];
-    const { imported, refused, names } = await importOneByOne(deps, lines);
-    expect([imported, refused]).toEqual([
-      0,
-      [
-        { line: FILLING + 1, id: 1, field: 'username', reason: 'the name "eve" is held by profile 3' },
-        { line: FILLING + 2, id: 2, field: 'username', reason: 'the name "ada" is held by profile 1' },
-        { line: FILLING + 3, id: 4, field: 'username', reason: 'the name "bob" is held by profile 2' },
-      ],
-    ]);
-    expect(names).toEqual({ 1: ['ada'], 2: ['bob'], 3: ['eve'] });
-  });
-
-  test('do not override a later line for the same profile when they are deferred', async () => {
-    const deps = testDeps();
-    await importLines(deps, named('ada', 'bob'));
-    const lines = [
-      { id: 2, username: 'ada', viewsCount: 1 },
-      { id: 2, username: 'bob', viewsCount: 2 },
-      { id: 1, username: 'countess' },
-    ];
-    expect(await importOneByOne(deps, lines)).toMatchObject({ imported: 3, refused: [] });
-    expect(await exportText(deps)).toContain('"id":2,"username":"bob"');
-    expect(await exportText(deps)).toContain('"viewsCount":2');
-  });
+test('lines in different batches are refused if no line frees the name, as are lines that depend on them; the reason names the other profile', async () => {
+  const deps = testDeps();
+  await importLines(deps, named('ada', 'bob', 'eve'));
+  const lines = [
+    { id: 1, username: 'eve' }, // profile 3 keeps it
+    { id: 2, username: 'ada' }, // so profile 1 keeps it
+    { id: 4, username: 'bob' }, // so profile 2 keeps it
+  ];
+  const { imported, refused, names } = await importOneByOne(deps, lines);
+  expect([imported, refused]).toEqual([
+    0,
+    [
+      { line: FILLING + 1, id: 1, field: 'username', reason: 'the name "eve" is held by profile 3' },
+      { line: FILLING + 2, id: 2, field: 'username', reason: 'the name "ada" is held by profile 1' },
+      { line: FILLING + 3, id: 4, field: 'username', reason: 'the name "bob" is held by profile 2' },
+    ],
+  ]);
+  expect(names).toEqual({ 1: ['ada'], 2: ['bob'], 3: ['eve'] });
 });
 
 test('however names are passed around, many batches have the same result as one transaction', async () => {
