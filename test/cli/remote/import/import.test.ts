@@ -229,19 +229,6 @@ test('lines are sent in requests of up to 10 000, and the result counts all of t
   expect([requests, imported, refused]).toEqual([2, 10_001, []]);
 });
 
-test('a deferred line does not overwrite a later line for the same profile', async () => {
-  const deps = testDeps();
-  await importLines(deps, [profile(1, 'ada'), profile(2, 'bob')]);
-  const later = [profile(3, 'c'), profile(4, 'd'), profile(1, 'countess'), profile(2, 'bea')];
-  const source = [Buffer.from(jsonLines(profile(1, 'bob'), ...later))];
-  const { imported, refused } = await importToHost(quickServer(deps), source, {
-    ...BATCHES,
-    batchLimits: { lines: 2, bytes: 1e6 },
-  });
-  expect([imported, refused]).toEqual([5, []]);
-  expect(await exportText(deps)).toContain('"username":"countess"');
-});
-
 test('a deferred line is applied without the alias that a later line has made the username of the profile', async () => {
   const deps = testDeps();
   const lines = [
@@ -278,6 +265,8 @@ test('merged names are applied in the order of the lines, also if an earlier lin
       { id: 2, aliases: ['eve'] },
       { id: 2, username: 'bea' },
     ],
+    // The first line waits for a name, and the second has no profile without it.
+    [profile(4, 'ada'), { id: 4, viewsCount: 2 }, profile(5, 'eve'), profile(1, 'grace')],
     // The first line waits in vain, and the second is valid only with it.
     [
       { id: 3, aliases: ['ada'] },
