@@ -108,11 +108,9 @@ describe('variables that are not UTF-8', () => {
 
   test('PROFILECTL_TOKEN and PROFILECTL_HOST refuse bytes and control characters that a request can’t contain', async () => {
     const folder = tempFolder();
-    for (const bytes of drawHalf(['\\377', 'a\\nb', '\\303\\274'], chance)) {
-      const line = `PROFILECTL_HOST=http://127.0.0.1:9 PROFILECTL_TOKEN="$(printf '${bytes}')" exec "$@"`;
-      const done = await shell(line, ['whoami'], folder);
-      expect(done).toMatchObject({ code: 2, stderr: expect.stringContaining('PROFILECTL_TOKEN must') });
-    }
+    const line = `PROFILECTL_HOST=http://127.0.0.1:9 PROFILECTL_TOKEN="$(printf 'a\\nb')" exec "$@"`;
+    const token = await shell(line, ['whoami'], folder);
+    expect(token).toMatchObject({ code: 2, stderr: expect.stringContaining('PROFILECTL_TOKEN must') });
     const host = await shell(
       `PROFILECTL_HOST="$(printf 'http://127.0.0.1:9/\\377')" exec "$@"`,
       ['keys', 'list'],
@@ -213,9 +211,8 @@ test('--version with --json prints JSON, in either order', async () => {
     ['--version', '--json'],
     ['--json', '--version'],
     ['--json', '-V'],
-    ['version', '--json'],
   ];
-  for (const words of drawHalf(orders, chance)) {
+  for (const words of [['version', '--json'], ...drawHalf(orders, chance)]) {
     expect(await runCommand(words)).toEqual({
       code: 0,
       stdout: `${JSON.stringify({ version: plain.trim() })}\n`,

@@ -75,13 +75,6 @@ describe('bad input gets one sentence and the exit code of docs/commands.md', ()
     ],
     ['a missing reason', ['keys', 'reject', '00000000'], 2, /^--reason is missing/],
     ['a bad rate limit', ['keys', 'approve', '00000000', '--rate-limit', '60/min'], 2, /quota.*window/],
-    ['one bad rate limit of two', ['keys', 'approve', '0', '--rate-limit', '60/1m,5/1y'], 2, /quota.*window/],
-    [
-      'two rate limits with the same window',
-      ['keys', 'approve', '0', '--rate-limit', '1/60s', '2/1m'],
-      2,
-      /different windows/,
-    ],
     ['a bad expiry', ['keys', 'approve', '00000000', '--expires', 'tomorrow'], 2, /expiry/],
     ['an expiry in the past', ['keys', 'approve', '00000000', '--expires', '2020-01-01'], 2, /future/],
     ['an unknown profile', ['keys', 'list', '--profile', 'nobody'], 1, /no profile/],
@@ -213,11 +206,6 @@ describe('help and version', () => {
     });
   }
 
-  test('version --json prints {"version":…}', async () => {
-    const { stdout } = await runCommand(['version', '--json']);
-    expect(JSON.parse(stdout)).toEqual({ version: (await runCommand(['version'])).stdout.trim() });
-  });
-
   test('profilectl without arguments prints the help', async () => {
     expect(await runCommand([])).toEqual(await runCommand(['--help']));
   });
@@ -280,14 +268,8 @@ describe('the actor in the history of a command', () => {
   });
 });
 
-test('a full disk is reported if it receives stdout, but a closed pipe is not an error', () => {
-  const run = (shell: string) => {
-    const words = profilectlWords(['keys', 'list']).map((word) => `'${word}'`);
-    const env = commandEnvironment(variables);
-    return Bun.spawnSync(['sh', '-c', shell.replace('PROFILECTL', words.join(' '))], { env, stderr: 'pipe' });
-  };
-  const full = run('PROFILECTL > /dev/full');
-  expect([full.exitCode, full.stderr.toString()]).toEqual([1, "The output can't be written (ENOSPC).\n"]);
-  const gone = run('{ PROFILECTL; echo "exit $?" >&2; } | true');
-  expect(gone.stderr.toString()).toBe('exit 0\n');
+test('a full disk is reported if it receives stdout', () => {
+  const words = ['sh', '-c', '"$@" > /dev/full', 'sh', ...profilectlWords(['keys', 'list'])];
+  const { exitCode, stderr } = Bun.spawnSync(words, { env: commandEnvironment(variables), stderr: 'pipe' });
+  expect([exitCode, stderr.toString()]).toEqual([1, "The output can't be written (ENOSPC).\n"]);
 });

@@ -46,10 +46,6 @@ describe('JSON', () => {
       expect([words, code, UNSAFE.test(stdout)]).toEqual([words, 0, false]);
       expect(JSON.parse(stdout)).toMatchObject(value);
     }
-    const { stdout: exported } = await runCommand(['profiles', 'export'], { variables });
-    const again = { DATABASE_PATH: join(tempFolder(), 'again.db') };
-    expect((await runCommand(['profiles', 'import', '-'], { variables: again, stdin: exported })).code).toBe(0);
-    expect((await runCommand(['profiles', 'export'], { variables: again })).stdout).toBe(exported);
   });
 
   test('is the same on a terminal', async () => {
