@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { readTransport, refusePlainHttp } from '../../../server/http/transport.ts';
 import { startServer } from '../../../server/main.ts';
+import { faultOf } from '../../../shared/errors.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { expectRefusal, prepare } from '../../support/requests.ts';
-import { testDeps } from '../../support/world.ts';
+import { testConfig, testDeps } from '../../support/world.ts';
 
 const PUBLIC_URL = 'https://api.example.org';
-const refusedPlainHttp = async (answer: Response) => {
-  expect(await expectRefusal(answer, 403, { 'WWW-Authenticate': null })).toBe('This API is served over HTTPS only.');
-};
 
 describe('starting', () => {
   for (const HOST of ['0.0.0.0', '::', '192.0.2.1']) {
@@ -23,68 +22,74 @@ describe('starting', () => {
 });
 
 const open = { HOST: '0.0.0.0', PUBLIC_URL };
-const proxied = await startTestServer({ variables: { ...open, TRUSTED_PROXIES: '127.0.0.1' } });
-const direct = await startTestServer({ variables: { ...open, TRUSTED_PROXIES: '10.0.0.0/8' } });
-const alone = await startTestServer();
-const behind = await startTestServer({ variables: { TRUSTED_PROXIES: '127.0.0.1' } });
-const secret = await prepare(proxied.deps);
+const from = '192.0.2.1';
 
-describe('open to other machines, behind a trusted proxy', () => {
-  const url = proxied.url.replace('0.0.0.0', '127.0.0.1');
-  const ask = (path: string, headers: Record<string, string>) => get({ url }, path, secret, { headers });
+/** The configurations, and what a request from 127.0.0.1 with these headers gets. */
+const REQUESTS: [
+  name: string,
+  configuration: Record<string, string>,
+  requests: [headers: Record<string, string>, isServed: boolean][],
+][] = [
+  [
+    'open to other machines, behind a trusted proxy',
+    { ...open, TRUSTED_PROXIES: '127.0.0.1' },
+    [
+      [{ 'X-Forwarded-For': from, 'X-Forwarded-Proto': 'https' }, true],
+      [{ 'X-Forwarded-For': `${from}, 127.0.0.1`, 'X-Forwarded-Proto': 'https, HTTPS' }, true],
+      // A request of the proxy itself.
+      [{}, true],
+      [{ 'X-Forwarded-For': from, 'X-Forwarded-Proto': 'http' }, false],
+      // By HTTP between two proxies, or claimed by the client.
+      [{ 'X-Forwarded-For': from, 'X-Forwarded-Proto': 'https, http' }, false],
+      [{ 'X-Forwarded-For': from, 'X-Forwarded-Proto': 'http, https' }, false],
+      [{ 'X-Forwarded-Proto': 'https,http' }, false],
+      [{ 'X-Forwarded-For': from }, false],
+      [{ 'X-Forwarded-Proto': 'spdy' }, false],
+      [{ 'X-Forwarded-Proto': '' }, false],
+    ],
+  ],
+  [
+    'open to other machines, without a trusted proxy',
+    { ...open, TRUSTED_PROXIES: '10.0.0.0/8' },
+    [
+      [{}, false],
+      [{ 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' }, false],
+    ],
+  ],
+  // The scheme matters only if a trusted proxy sends it.
+  ['on loopback', {}, [[{ 'X-Forwarded-Proto': 'http', 'X-Forwarded-For': from }, true]]],
+  [
+    'on loopback, behind a trusted proxy',
+    { TRUSTED_PROXIES: '127.0.0.1' },
+    [
+      [{ 'X-Forwarded-Proto': 'http', 'X-Forwarded-For': from }, false],
+      [{}, true],
+      [{ 'X-Forwarded-For': from }, true],
+    ],
+  ],
+];
 
-  for (const [name, headers] of Object.entries({
-    'forwarded from HTTPS': { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' },
-    'forwarded from HTTPS by several proxies': {
-      'X-Forwarded-For': '192.0.2.1, 127.0.0.1',
-      'X-Forwarded-Proto': 'https, HTTPS',
-    },
-    'a request of the proxy itself': {},
-  })) {
-    test(`${name}: served`, async () => {
-      for (const path of ['/healthz', '/api/key']) expect((await ask(path, headers)).status).toBe(200);
-    });
-  }
-
-  for (const [name, headers] of Object.entries({
-    'forwarded from HTTP': { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'http' },
-    'forwarded by HTTP between two proxies': { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https, http' },
-    'the client claims HTTPS, the proxy knows better': { 'X-Forwarded-Proto': 'https,http' },
-    'forwarded without a scheme': { 'X-Forwarded-For': '192.0.2.1' },
-    'with an unknown scheme': { 'X-Forwarded-Proto': 'spdy' },
-    'with an empty scheme': { 'X-Forwarded-Proto': '' },
-  })) {
-    test(`${name}: 403 before the key is checked, on every path`, async () => {
-      for (const path of ['/healthz', '/api/key', '/nothing']) {
-        await refusedPlainHttp(await ask(path, headers));
-        await refusedPlainHttp(await get({ url }, path, null, { headers }));
-      }
-    });
-  }
+test.each(REQUESTS)('%s: the scheme counts as trusted proxies state it', (_name, variables, requests) => {
+  const transport = readTransport(testConfig(variables));
+  const isServed = (headers: Record<string, string>) =>
+    faultOf(() => refusePlainHttp(transport, '127.0.0.1', new Headers(headers))) === null;
+  expect(requests.map(([headers]) => [headers, isServed(headers)])).toEqual(requests);
 });
 
-describe('open to other machines, without a trusted proxy', () => {
-  const url = direct.url.replace('0.0.0.0', '127.0.0.1');
-
-  test('403, whatever the headers say', async () => {
-    for (const headers of [{}, { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' }] as Record<
-      string,
-      string
-    >[]) {
-      for (const path of ['/healthz', '/api/key'])
-        await refusedPlainHttp(await get({ url }, path, secret, { headers }));
+test('a request by plain HTTP gets a 403 before its key is checked, on every path', async () => {
+  const server = await startTestServer({ variables: { ...open, TRUSTED_PROXIES: '127.0.0.1' } });
+  const at = { url: server.url.replace('0.0.0.0', '127.0.0.1') };
+  const secret = await prepare(server.deps);
+  const forwarded = (scheme: string) => ({ 'X-Forwarded-For': from, 'X-Forwarded-Proto': scheme });
+  for (const path of ['/healthz', '/api/key', '/nothing']) {
+    for (const key of [secret, null]) {
+      const answer = await get(at, path, key, { headers: forwarded('http') });
+      const sentence = await expectRefusal(answer, 403, { 'WWW-Authenticate': null });
+      expect(sentence).toBe('This API is served over HTTPS only.');
     }
-  });
-});
-
-describe('on loopback', () => {
-  test('the scheme does not matter, unless a trusted proxy sends it', async () => {
-    const http = { 'X-Forwarded-Proto': 'http', 'X-Forwarded-For': '192.0.2.1' };
-    expect((await get(alone, '/healthz', null, { headers: http })).status).toBe(200);
-    await refusedPlainHttp(await get(behind, '/healthz', null, { headers: http }));
-    expect((await get(behind, '/healthz')).status).toBe(200);
-    expect((await get(behind, '/healthz', null, { headers: { 'X-Forwarded-For': '192.0.2.1' } })).status).toBe(200);
-    expect(behind.log.at(-1)).toMatchObject({ address: '192.0.2.1' });
-    expect(alone.log.at(-1)).toMatchObject({ address: '127.0.0.1' });
-  });
+  }
+  for (const path of ['/healthz', '/api/key']) {
+    expect((await get(at, path, secret, { headers: forwarded('https') })).status).toBe(200);
+    expect(server.log.at(-1)).toMatchObject({ address: from });
+  }
 });
