@@ -102,25 +102,3 @@ describe('an alias', () => {
     }
   });
 });
-
-describe('outside the API', () => {
-  test('health and readiness are served without a key, and never cached', async () => {
-    for (const path of ['/healthz', '/readyz']) {
-      const answer = await get(server, path);
-      expect([answer.status, await answer.text()]).toEqual([200, '{"status":"ok"}']);
-      expect(answer.headers.get('cache-control')).toBe('no-store');
-      expect(answer.headers.has('x-request-id')).toBe(true);
-    }
-  });
-
-  test('the security contact is served if it is configured (RFC 9116)', async () => {
-    expect((await get(server, '/.well-known/security.txt')).status).toBe(404);
-    const { config } = server.deps;
-    config.securityContact = 'mailto:security@example.org';
-    const answer = await get(server, '/.well-known/security.txt');
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
-    expect(await answer.text()).toBe(
-      'Contact: mailto:security@example.org\nExpires: 2026-06-30T00:00:00.000Z\nPreferred-Languages: en\n',
-    );
-  });
-});
