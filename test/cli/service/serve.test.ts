@@ -6,7 +6,7 @@ import { profilectl } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
-import { TEST_CA, TEST_CA_FILE, testCertificate } from '../../support/network/certificates.ts';
+import { TEST_CA, testCertificate } from '../../support/network/certificates.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // `profilectl serve` as a process: certificates, signals, and when it refuses to start.
@@ -90,20 +90,6 @@ describe('SIGHUP', () => {
     expect((await get(server, '/readyz')).status).toBe(200);
     expect(await server.end()).toBe(0);
   });
-});
-
-test.skipIf(Bun.which('openssl') === null)('openssl: TLS 1.2 and 1.3 are accepted, 1.0 and 1.1 refused', async () => {
-  const server = await startServerProcess(site().variables);
-  const ask = async (version: string) => {
-    const words = ['openssl', 's_client', '-connect', `127.0.0.1:${server.port}`, '-CAfile', TEST_CA_FILE, version];
-    // OpenSSL itself supports the old versions only at its lowest security level.
-    const options = ['-servername', 'localhost', '-cipher', 'ALL:@SECLEVEL=0'];
-    const client = Bun.spawn([...words, ...options], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-    const texts = await Promise.all([new Response(client.stdout).text(), new Response(client.stderr).text()]);
-    return texts.join('');
-  };
-  for (const version of ['-tls1_2', '-tls1_3']) expect(await ask(version)).toContain('Verify return code: 0 (ok)');
-  for (const version of ['-tls1', '-tls1_1']) expect(await ask(version)).toContain('alert protocol version');
 });
 
 test('serve refuses to start with plain HTTP on an address that other machines can reach, and names the alternatives', async () => {
