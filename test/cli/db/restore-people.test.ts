@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
 import { listLog } from '../../../shared/admins/audit-log.ts';
+import { readBackendToken, removeToken } from '../../../shared/backends/backend-tokens.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
@@ -14,6 +15,7 @@ import { onBox } from '../../support/actors.ts';
 import { commandEnvironment, type Finished, profilectl, profilectlWords } from '../../support/cli.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
+import { tokenFor } from '../../support/portal/manage.ts';
 import { refusal } from '../../support/refusal.ts';
 import { fewRounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
@@ -41,11 +43,11 @@ const stateOf = (db: string) =>
   );
 
 const logOf = (db: string) =>
-  withAccess(db, (access) => listLog(access.db, 3).map(({ text, written }) => `${text} ${written}`.trim()));
+  withAccess(db, (access) => listLog(access.db, 4).map(({ text, written }) => `${text} ${written}`.trim()));
 
 /**
- * A database whose backup has Grace with two passkeys and Mallory, who is signed in. Since then, Mallory and one passkey of
- * Grace were removed, and another Mallory was added.
+ * A database whose backup has Grace with two passkeys, Mallory, who is signed in, and two tokens. Since then, Mallory, one
+ * passkey of Grace and one token were removed, and another Mallory was added.
  */
 async function world() {
   const folder = tempFolder();
@@ -57,53 +59,71 @@ async function world() {
     await registerAt(access, inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).address, 'Telephone');
     confirmPasskey(access, unconfirmedPasskey(access, 'Grace').passkey.id, OPERATOR);
     const mallory = await enrol(access, 'Mallory');
-    return { laptop, mallory, token: (await signIn(access, mallory)).token };
+    const tokens = { kept: tokenFor(access, { name: 'kept' }), removed: tokenFor(access, { name: 'removed' }) };
+    return { laptop, mallory, token: (await signIn(access, mallory)).token, ...tokens };
   });
   expect((await runCommand(['db', 'backup', file, '--db', db])).code).toBe(0);
   await withAccess(db, async (access) => {
     removeAdmin(access, 'Mallory', OPERATOR);
     await enrol(access, 'Mallory');
     access.db.$client.run("DELETE FROM passkeys WHERE name = 'Telephone'");
+    removeToken(access, made.removed.slice(4, 12), OPERATOR);
   });
   return { folder, db, file, run, ...made };
 }
 
 const peopleIn = ({ stdout }: Finished) => JSON.parse(stdout).people;
 
-test('a restore leaves out admins and passkeys that were removed since the backup, and names them', async () => {
-  const { db, file, run, mallory, token, laptop } = await world();
+test('a restore leaves out admins, passkeys and tokens that were removed since the backup, and names them', async () => {
+  const { db, file, run, mallory, token, laptop, kept, removed } = await world();
+  const identifier = removed.slice(4, 12);
   const done = await run('db', 'restore', file, '--yes');
   expect(done.code).toBe(0);
   expect(done.stderr).toContain('Not restored, because the replaced database does not have them');
-  expect(done.stderr).toContain('admin Mallory, passkey "Telephone" of admin Grace.');
+  expect(done.stderr).toContain(
+    `admin Mallory, passkey "Telephone" of admin Grace, token ${identifier} of backend removed.`,
+  );
   expect(await stateOf(db)).toEqual(['Grace: Laptop']);
   expect(await logOf(db)).toEqual([
     'Restored the database from a backup',
     'Left a passkey of admin Grace out of a restore Telephone',
     'Left admin Mallory out of a restore',
+    `Left the token ${identifier} of the backend removed out of a restore`,
   ]);
   await withAccess(db, async (access) => {
     expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await refusal(signIn(access, mallory))).message).toContain('not registered here');
     expect((await signIn(access, laptop)).signed.name).toBe('Grace');
+    expect([kept, removed].map((one) => readBackendToken(access.db, one)?.name)).toEqual(['kept', undefined]);
   });
   expect((await run('db', 'check')).code).toBe(0);
   // The operator has seen the list, and restores them too.
   const again = await run('db', 'restore', file, '--yes', '--json', '--with-people');
-  const people = { admins: ['Mallory'], passkeys: [{ admin: 'Grace', name: 'Telephone' }], tokens: [] };
-  expect(peopleIn(again)).toEqual({ ...people, isRestored: true });
+  expect(peopleIn(again)).toEqual({
+    admins: ['Mallory'],
+    passkeys: [{ admin: 'Grace', name: 'Telephone' }],
+    tokens: [{ name: 'removed', identifier }],
+    isRestored: true,
+  });
   expect(await stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
-  expect((await logOf(db))[2]).toBe('Restored admin Mallory from a backup');
+  expect((await logOf(db)).slice(2)).toEqual([
+    'Restored admin Mallory from a backup',
+    `Restored the token ${identifier} of the backend removed from a backup`,
+  ]);
   await withAccess(db, async (access) => {
     expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await signIn(access, mallory)).signed.name).toBe('Mallory');
+    expect(readBackendToken(access.db, removed)?.name).toBe('removed');
   });
 });
 
 test('if the database is missing or unreadable, a restore leaves out everyone unless --with-people is given', async () => {
-  const { folder, db, file, run } = await world();
+  const { folder, db, file, run, kept, removed } = await world();
   const words = ['db', 'restore', file, '--yes', '--json', '--db', join(folder, 'elsewhere.db')];
-  const people = { admins: ['Grace', 'Mallory'], passkeys: [], tokens: [] };
+  const tokens = expect.arrayContaining(
+    [kept, removed].map((one) => expect.objectContaining({ identifier: one.slice(4, 12) })),
+  );
+  const people = { admins: ['Grace', 'Mallory'], passkeys: [], tokens };
   expect(peopleIn(await profilectl(words))).toEqual({ ...people, isRestored: false });
   expect(await stateOf(join(folder, 'elsewhere.db'))).toEqual([]);
   for (const suffix of ['', '-wal', '-shm']) rmSync(db + suffix, { force: true });

@@ -1,23 +1,20 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { listLog } from '../../../shared/admins/audit-log.ts';
 import { ERASE_LIMIT, readBackendToken } from '../../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../../shared/backends/token-uses.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { readTokenText } from '../../../shared/sign-ins/token-text.ts';
-import { profilectl } from '../../support/cli.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { CLIENT, testAccess, ticketFor } from '../../support/portal/access.ts';
 import { tokenFor } from '../../support/portal/manage.ts';
 import { insertProfile } from '../../support/profiles.ts';
 
-/** A restore needs a database that no other process has open, so its test starts processes. */
-function world(start: typeof runCommand = runCommand) {
+function world() {
   const access = testAccess();
   const variables = { DATABASE_PATH: access.config.databasePath };
-  return { access, run: (...words: string[]) => start(words, { variables }) };
+  return { access, run: (...words: string[]) => runCommand(words, { variables }) };
 }
 
 const TOKEN = /^plp_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/;
@@ -136,28 +133,5 @@ describe('profilectl tokens', () => {
     });
     expect(await run('tokens', 'remove', 'backend', '--yes')).toMatchObject({ code: 1 });
     expect((await run('tokens', 'list')).stdout).toBe('No tokens.\n');
-  });
-
-  test('a restore lists the tokens that were removed after the backup, and restores them only with --with-people', async () => {
-    const { access, run } = world(profilectl);
-    const [kept, removed] = [
-      (await run('tokens', 'add', 'kept', '--right', 'profiles')).stdout.trim(),
-      (await run('tokens', 'add', 'removed', '--right', 'sign-ins')).stdout.trim(),
-    ];
-    const file = join(access.folder, 'backup.sqlite');
-    expect((await run('db', 'backup', file)).code).toBe(0);
-    expect((await run('tokens', 'remove', 'removed', '--yes')).code).toBe(0);
-    const identifier = readTokenText(removed)?.identifier;
-    access.db.$client.close();
-    const out = await run('db', 'restore', file, '--yes', '--json');
-    expect(out.stderr).toContain(`token ${identifier} of backend removed`);
-    const tokens = [{ name: 'removed', identifier }];
-    expect(JSON.parse(out.stdout).people).toEqual({ admins: [], passkeys: [], tokens, isRestored: false });
-    const names = async () =>
-      JSON.parse((await run('tokens', 'list', '--json')).stdout).tokens.map(({ name }: { name: string }) => name);
-    expect(await names()).toEqual(['kept']);
-    expect((await run('db', 'restore', file, '--yes', '--with-people')).stderr).toContain('Restored, although');
-    expect(await names()).toEqual(['kept', 'removed']);
-    expect(kept).toMatch(TOKEN);
   });
 });
