@@ -201,8 +201,8 @@ describe('three workers', () => {
     await again.stop();
   });
 
-  test('requests with one key on many connections: every worker answers, and together they admit exactly the quota', async () => {
-    const { secret } = await keyFor(server.deps, ['200/1h', '1000/1d']);
+  test('requests with one key on many connections: every worker answers, together they admit exactly the quota, and a stop loses no count', async () => {
+    const { secret, identifier } = await keyFor(server.deps, ['200/1h', '1000/1d']);
     const answers = await Promise.all(Array.from({ length: 300 }, () => ask(server, '/api/lookup/uid/7', secret)));
     const byStatus = Map.groupBy(answers, ({ status }) => status);
     expect([byStatus.get(200)?.length, byStatus.get(429)?.length]).toEqual([200, 100]);
@@ -215,6 +215,10 @@ describe('three workers', () => {
     expect((await ask(server, '/api/key', secret)).headers.get('ratelimit')).toMatch(
       /^"1h";r=0;t=\d+, "1d";r=800;t=\d+$/,
     );
+    await server.stop();
+    expect(keyUsage(server.deps, identifier, 2).days.reduce((sum, { ok, limited }) => sum + ok + limited, 0)).toBe(301);
+    expect(server.log.filter((line) => line.key === identifier).length).toBe(301);
+    expect(server.log.at(-1)?.message).toBe('Stopped.');
   });
 });
 

@@ -207,6 +207,7 @@ describe('a request', () => {
     const answer = await visit(world, '/developers/keys/new', { form: { ...FORM, formId } });
     expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
     expect(Object.fromEntries(sentAgain(answer.body))).toEqual({ ...FORM, formId });
+    expect(answer.body).toContain('href="/developers/sign-in" target="_blank">Sign in (in a new tab)</a>');
     expect(answer.body.slice(answer.body.indexOf('<dl'))).not.toContain(formId);
     const sent = Object.fromEntries(sentAgain(answer.body));
     const paths = [await at(world, '/new', sent), await at(world, '/new', sent)];
