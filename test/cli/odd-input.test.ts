@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
-import { createProgram } from '../../cli/program.ts';
 import { commandEnvironment, type Finished, profilectl, profilectlWords } from '../support/cli.ts';
 import { importLines } from '../support/import.ts';
 import { runCommand } from '../support/machine/command.ts';
-import { drawHalf, drawQuarter, seededRandom } from '../support/rounds.ts';
+import { drawHalf, seededRandom } from '../support/rounds.ts';
 import { noteOutput } from '../support/secret-search.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
@@ -26,12 +24,6 @@ async function shell(line: string, words: readonly string[], cwd: string): Promi
   return { code: await child.exited, stdout, stderr };
 }
 
-/** The words of every command that is not a group. */
-function leaves(command: Command, before: readonly string[] = []): string[][] {
-  if (command.commands.length === 0) return [[...before]];
-  return command.commands.flatMap((child) => leaves(child, [...before, child.name()]));
-}
-
 /** A folder with a database with Ada, and files of odd kinds. */
 async function world() {
   const deps = testDeps();
@@ -49,20 +41,7 @@ async function world() {
 }
 
 describe('arguments that are not UTF-8', () => {
-  test('are refused by every command, which does nothing', async () => {
-    const folder = tempFolder();
-    const commands = leaves(await createProgram());
-    expect(commands.length).toBeGreaterThan(40);
-    // One place refuses them before the command is read.
-    for (const words of drawQuarter(drawQuarter(commands, chance), chance)) {
-      const done = await shell(`exec "$@" "$(printf 'a\\377')"`, words, folder);
-      const stderr = `Argument ${words.length + 1} is not UTF-8; nothing was done.\n`;
-      expect({ words, ...done }).toEqual({ words, code: 2, stdout: '', stderr });
-    }
-    expect(readdirSync(folder)).toEqual([]);
-  }, 60_000);
-
-  test('are refused in any position, also as a value and with --json', async () => {
+  test('are refused before the command is read, in any position, also as a value and with --json', async () => {
     const { folder, run } = await world();
     const before = readdirSync(folder);
     const backup = await shell(`exec "$@" --db profiles.db db backup "$(printf 'copy\\377')"`, [], folder);

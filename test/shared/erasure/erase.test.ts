@@ -40,13 +40,6 @@ test('erasing a profile deletes its rows, and clears all text fields of its keys
   expect(last).toEqual({ event: 'erased', by: 'operator', at: deps.clock.nowMs() });
 });
 
-test('the names and the auth ID of an erased profile can be used again', async () => {
-  const deps = testDeps();
-  await importLines(deps, [ADA]);
-  eraseProfile(deps, 'Ada', onBox('operator'));
-  expect(await importLines(deps, [{ ...ADA, id: 8 }])).toMatchObject({ imported: 1, refused: [] });
-});
-
 test('erasing a missing profile is refused as not found', () => {
   const deps = testDeps();
   for (const name of ['nobody', '', '../x', 'a\u202eb']) {

