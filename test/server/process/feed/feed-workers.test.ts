@@ -4,11 +4,11 @@ import { issue } from '../../../support/keys.ts';
 import { startServerProcess } from '../../../support/machine/server-process.ts';
 import { expectEachWorkerSays } from '../../../support/machine/workers.ts';
 import { testAccess } from '../../../support/portal/access.ts';
-import { expectRefused, sendLines, tokenFor } from '../../../support/portal/manage.ts';
+import { sendLines, tokenFor } from '../../../support/portal/manage.ts';
 
 // Profiles that a backend sends to a server with several workers, with real clocks.
 
-test('whichever worker imports lines, all of them serve the changes after the response; one request is processed at a time', async () => {
+test('whichever worker imports lines, all of them serve the changes after the response', async () => {
   const access = testAccess();
   const createdAt = '2024-05-01T00:00:00.000Z';
   await importLines(access, [
@@ -29,11 +29,5 @@ test('whichever worker imports lines, all of them serve the changes after the re
     takers.add((answer.headers.get('x-request-id') ?? '').slice(0, 12));
     await expectEachWorkerSays(server, '/api/lookup/uid/7', secret, { viewsCount: views });
   }
-
-  const answers = await Promise.all(Array.from({ length: 6 }, () => send(100)));
-  const done = answers.filter(({ status }) => status === 200);
-  expect(done.length).toBeGreaterThan(0);
-  expect(done.length).toBeLessThan(answers.length);
-  for (const late of answers.filter((answer) => !done.includes(answer))) await expectRefused(late, 429, 'feed_running');
   expect(await server.end()).toBe(0);
 }, 60_000);
