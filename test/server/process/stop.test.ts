@@ -162,15 +162,6 @@ describe('stopping', () => {
 });
 
 describe('one server', () => {
-  test('per database, until it has stopped', async () => {
-    const deps = { ...testDeps(), clock: testClock() };
-    const server = await serverOn(deps);
-    const error = await startServer(deps, { port: 0 }).catch((error) => error);
-    expect([error.code, error.message]).toEqual(['refused', expect.stringContaining('is running on')]);
-    await server.stop();
-    await (await serverOn(deps)).stop();
-  });
-
   test('per port: the next one fails, says which port and what to set, and releases its database', async () => {
     const server = await startTestServer();
     const deps = { ...testDeps(), clock: testClock() };
