@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BOARD_SIZE } from '../../../../shared/profiles/leaderboard/board-bounds.ts';
+import { BLOCK } from '../../../../shared/profiles/leaderboard/board-page.ts';
 import {
   type BoardPage,
   boardIn,
@@ -89,6 +90,26 @@ describe('a page', () => {
         );
       }),
       { numRuns: rounds(300) },
+    );
+  });
+
+  test('leaves out profiles that can’t be read, even a whole block of them, and the others keep their ranks and positions', () => {
+    const some = fc.uniqueArray(fc.nat(SIZE - 1));
+    const first = fc.integer({ min: 1, max: SIZE }).map((count) => Array.from({ length: count }, (_, at) => at));
+    const block: number[] = Array.from({ length: BLOCK }, (_, at) => at);
+    fc.assert(
+      fc.property(page, fc.oneof(some, first), ({ limit, offset }, left) => {
+        const { page: board } = boardIn(order, (id) => (left.includes(id - 1) ? null : shown(bodyAt)(id)));
+        const there = entries.map((entry, at) => (left.includes(at) ? [] : [entry]));
+        const wanted = there
+          .slice(offset, offset + limit)
+          .flat()
+          .join(',');
+        expect(bodyOfPage(board(limit, offset)).toString()).toBe(
+          `{"leaderboard":[${wanted}],"limit":${limit},"offset":${offset},"total":${SIZE}}`,
+        );
+      }),
+      { numRuns: rounds(300), examples: [[{ limit: 100, offset: 0 }, block]] },
     );
   });
 });
