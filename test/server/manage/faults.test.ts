@@ -6,6 +6,7 @@ import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { getRaw } from '../../support/http.ts';
 import { request } from '../../support/keys.ts';
+import { sendLogin } from '../../support/portal/login.ts';
 import { call, checkCall, expectRefused, personTokenFor, tokenFor } from '../../support/portal/manage.ts';
 import { ownerWorld } from '../../support/portal/owner-pages.ts';
 import { answerIn, portalOf, serverOfPages } from '../../support/portal/pages.ts';
@@ -95,6 +96,10 @@ test('if too many requests are in flight, further ones get a 503 with Retry-Afte
   for (const route of MANAGE_ROUTES.filter(({ path }) => path !== FEED_PATH)) {
     const late = await ask(route, tokenOf(route));
     expect(late.headers.get('retry-after')).toBe('1');
+    await expectRefused(late, 503, 'too_many_pages');
+  }
+  for (const path of ['token', 'revoke'] as const) {
+    const late = await sendLogin(server, path, {}, { 'X-Forwarded-Proto': 'https' });
     await expectRefused(late, 503, 'too_many_pages');
   }
   gate.resolve();

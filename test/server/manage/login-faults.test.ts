@@ -4,25 +4,15 @@ import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { getRaw } from '../../support/http.ts';
 import { exchangeForm, sendLogin } from '../../support/portal/login.ts';
-import { call, expectRefused, personTokenFor } from '../../support/portal/manage.ts';
+import { expectRefused, personTokenFor } from '../../support/portal/manage.ts';
 import { ownerWorld } from '../../support/portal/owner-pages.ts';
-import { answerIn, portalOf, serverOfPages } from '../../support/portal/pages.ts';
+import { serverOfPages } from '../../support/portal/pages.ts';
 
-// The refusals of the two paths for personal tokens that are not the client's fault: as everywhere under /manage.
+// The refusals of the two paths for personal tokens that are not the client's fault: as everywhere under /manage
+// (faults.test.ts).
 
 const world = await ownerWorld({ PUBLIC_URL: 'https://api.example.org', TRUSTED_PROXIES: '127.0.0.1' });
-const gate = Promise.withResolvers<void>();
-let isHeld = false;
-let held = 0;
-const server = await serverOfPages(world, {
-  portal: portalOf(world, async (request) => {
-    if (isHeld) {
-      held++;
-      await gate.promise;
-    }
-    return answerIn(world, request);
-  }),
-});
+const server = await serverOfPages(world);
 // Requests wait only briefly for a locked file.
 world.access.sessions.sqlite.run('PRAGMA busy_timeout = 20');
 const token = personTokenFor(world.access, ownerToSign(world.access, 7) as Signed);
@@ -54,17 +44,3 @@ for (const path of ['token', 'revoke'] as const) {
     for (const table of ['tickets', 'sign_ins']) sqlite.run(`ALTER TABLE no_${table} RENAME TO ${table}`);
   });
 }
-
-test('if too many requests are in flight, further ones get a 503', async () => {
-  isHeld = true;
-  const waiting = Array.from({ length: 32 }, () =>
-    call(server, '/manage/v1/me', token, { headers: { 'X-Forwarded-Proto': 'https' } }),
-  );
-  while (held < waiting.length) await Bun.sleep(10);
-  for (const path of ['token', 'revoke'] as const) {
-    const late = await sendLogin(server, path, forms[path], { 'X-Forwarded-Proto': 'https' });
-    await expectRefused(late, 503, 'too_many_pages');
-  }
-  gate.resolve();
-  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(32).fill(200));
-});
