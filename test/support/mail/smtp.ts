@@ -12,7 +12,7 @@ export type ReceivedMail = { from: string; to: string[]; raw: string; overTls: b
 export type SmtpFailures = Partial<Record<'connect' | 'mail' | 'rcpt' | 'data', string>>;
 
 /** How a test server behaves. */
-export type SmtpSetup = {
+type SmtpSetup = {
   /** TLS from the first byte (smtps). */
   secure?: boolean;
   /** Whether STARTTLS is offered; default true. */
