@@ -12,8 +12,18 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 export type Person =
   /** Anybody who can open the database on the server itself; the name is the operating system's user. */
   | { kind: 'operator'; name: string; shown?: ShownVersion; version?: readonly string[] }
-  /** `hasAsserted` is true only if the admin's passkey has just confirmed exactly this operation with this input. */
-  | { kind: 'admin'; name: string; hasAsserted: boolean; shown?: ShownVersion; version?: readonly string[] }
+  /**
+   * `hasAsserted` is true only if the admin's passkey has just confirmed exactly this operation with this input, and
+   * `generation` is then what the sign-in is bound to: the operation is refused if that has changed.
+   */
+  | {
+      kind: 'admin';
+      name: string;
+      hasAsserted: boolean;
+      generation?: number;
+      shown?: ShownVersion;
+      version?: readonly string[];
+    }
   /**
    * The owner of one profile. The name is constant: history outlives an erased profile, so nothing in it may identify the owner.
    * `shown` is the version of the profile to which the sign-in is bound, `keyVersion` that of the key on the page where they

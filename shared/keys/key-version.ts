@@ -1,6 +1,7 @@
 import type { Actor } from '../actor.ts';
 import { factsOfProfile, refuseSignedOut } from '../profiles/profile-version.ts';
 import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
+import { refuseFormerAdmin } from './life/admin-generation.ts';
 import { type ApiKey, readKey } from './record.ts';
 import { type Reader, showKey } from './view.ts';
 
@@ -71,11 +72,12 @@ export function refuseChangedKey(
 }
 
 /**
- * Throws `changed_since` if the key has changed since the person was shown it, and `signed_out` if an owner's sign-in has ended.
- * Call it in the transaction that stores the decision: while that waited for the write lock, an import may have changed the
- * e-mail address.
+ * Throws `changed_since` if the key has changed since the person was shown it, and `signed_out` if the sign-in of an owner or
+ * admin has ended. Call it in the transaction that stores the decision: while that waited for the write lock, an import may
+ * have changed the e-mail address.
  */
 export function refuseUnlikeKey(reader: Reader, identifier: string, by: Actor): void {
+  if (by.kind === 'admin') refuseFormerAdmin(reader.db, by);
   if (by.kind === 'owner') {
     refuseSignedOut(reader.db, by);
     refuseChangedKey(reader, identifier, by.keyVersion, by.version);

@@ -2,10 +2,10 @@ import type { Person } from '../actor.ts';
 import { lockDeadline, whenUnlocked } from '../db/when-unlocked.ts';
 import { AppError } from '../errors.ts';
 import { refuseChangedKey } from '../keys/key-version.ts';
+import { readAdminGeneration } from '../keys/life/admin-generation.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
 import { writeSessions } from '../sessions-file/sessions-file.ts';
 import type { SignedAdmin } from '../sessions-file/whose.ts';
-import { readAdminGeneration } from '../sign-ins/admin-binding.ts';
 import type { SignIn } from '../sign-ins/row.ts';
 import { beginSignIn } from '../sign-ins/sign-ins.ts';
 import { consumeChallenge, makeChallenge } from './challenges.ts';
@@ -91,6 +91,7 @@ export async function consumeAssertion(
     ({ operation, shown }): Person => ({
       kind: 'admin',
       name: admin.name,
+      generation: admin.generation,
       hasAsserted: true,
       ...(operation !== 'remove passkey' && { shown }),
     }),

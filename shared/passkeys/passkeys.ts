@@ -4,6 +4,7 @@ import type { Db, Tx } from '../db/connect.ts';
 import { admins, passkeys } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
+import { refuseFormerAdmin } from '../keys/life/admin-generation.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
 import { newGeneration } from './generation.ts';
 import type { Credential } from './passkey-answers.ts';
@@ -108,13 +109,14 @@ export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCo
 
 /**
  * Removes a passkey at its admin's request, and ends all of that admin's sessions, because a thief of the passkey may
- * have started one. Throws `forbidden` if the admin has not confirmed this by an assertion, `not_found` for another
- * admin's passkey, and `refused` for the last confirmed one.
+ * have started one. Throws `forbidden` if the admin has not confirmed this by an assertion, `signed_out` if the
+ * admin's sign-in has ended since, `not_found` for another admin's passkey, and `refused` for the last confirmed one.
  */
 export function removePasskey(access: Access, by: Person, id: number): void {
   if (by.kind !== 'admin' || !by.hasAsserted) throw new AppError('forbidden');
   write(access.db, (tx) => {
     const atMs = access.clock.nowMs();
+    refuseFormerAdmin(tx, by);
     const admin = tx.select().from(admins).where(eq(admins.name, by.name)).get();
     const all = admin === undefined ? [] : listPasskeys(tx, admin.name);
     const passkey = all.find((one) => one.id === id);

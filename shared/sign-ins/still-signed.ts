@@ -1,7 +1,7 @@
 import type { Opened } from '../db/connect.ts';
+import { readAdminGeneration } from '../keys/life/admin-generation.ts';
 import { ownerVersion } from '../profiles/profile-version.ts';
 import type { Signed } from '../sessions-file/whose.ts';
-import { readAdminGeneration } from './admin-binding.ts';
 import { isPlatformToken } from './backend-token-row.ts';
 import { bindingOf, isSameBinding, readBoundRow } from './binding.ts';
 import type { SignedIn } from './row.ts';

@@ -7,8 +7,6 @@ import { isAlreadySo } from '../../../shared/operations/entry.ts';
 import { isUnfinished, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { consumeAssertion } from '../../../shared/passkeys/assertions.ts';
 import type { Decision } from '../../../shared/passkeys/decision.ts';
-import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
-import { readAdminGeneration } from '../../../shared/sign-ins/admin-binding.ts';
 import { runInBackground } from '../../thread/background.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import type { PortalServices } from '../../thread/portal-services.ts';
@@ -52,7 +50,7 @@ export async function decideNow(
   );
   const [only, ...others] = authorised;
   if (only === undefined || others.length > 0) {
-    carryOutAll(services, signedAdmin(context), id, authorised);
+    carryOutAll(services, id, authorised);
     return { seeOther: outcomesPath(id) };
   }
   const { identifier } = only.decision.input;
@@ -94,23 +92,18 @@ async function carryOut(
 }
 
 /**
- * Carries out several decisions in the background, each separately. Once the server stops or the admin is removed, no further
- * one starts: the remaining keys stay as they are, and the page of outcomes says so. `id` is that of the assertion.
+ * Carries out several decisions in the background, each separately. Once the server stops, no further one starts, and once the
+ * admin is removed, each is refused: the remaining keys stay as they are, and the page of outcomes says so. `id` is that of the
+ * assertion.
  */
-function carryOutAll(
-  services: PortalServices,
-  { name, generation }: SignedAdmin,
-  id: number,
-  authorised: readonly AuthorisedDecision[],
-): void {
-  const { access, background, report, inProgress } = services;
+function carryOutAll(services: PortalServices, id: number, authorised: readonly AuthorisedDecision[]): void {
+  const { background, report, inProgress } = services;
   const waiting = [...authorised];
-  const mayBegin = () => !services.isStopping && readAdminGeneration(access.db, name) === generation;
   const work = async (signal: AbortSignal) => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { person, decision } = next;
       try {
-        if (!mayBegin()) return;
+        if (services.isStopping) return;
         await (await carryOut(services, person, decision, lockDeadline()))(signal);
       } catch (cause) {
         const key = `Key ${decision.input.identifier}`;

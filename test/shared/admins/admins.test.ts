@@ -130,6 +130,7 @@ describe('an admin', () => {
     expect((await refusal(() => removePasskey(access, by, firstId))).message).toContain('last passkey');
     confirmPasskey(access, waiting, OPERATOR);
     expect((await refusal(() => removePasskey(access, { ...by, hasAsserted: false }, firstId))).code).toBe('forbidden');
+    expect((await refusal(() => removePasskey(access, { ...by, generation: -1 }, firstId))).code).toBe('signed_out');
     expect((await refusal(() => removePasskey(access, { ...by, name: 'Ada' }, firstId))).code).toBe('not_found');
     const { token } = await signIn(access, first);
     removePasskey(access, by, firstId);

@@ -1,17 +1,22 @@
 import { describe, expect, test } from 'bun:test';
 import type { Person } from '../../../shared/actor.ts';
+import { inviteAdmin, removeAdmin } from '../../../shared/admins/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
+import { readAdminGeneration } from '../../../shared/keys/life/admin-generation.ts';
 import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { DECISIONS, OPERATIONS, perform } from '../../../shared/operations.ts';
 import { readProfile } from '../../../shared/profiles/find.ts';
 import { ownerVersion, shownProfile } from '../../../shared/profiles/profile-version.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
 import { approveKey, DESCRIPTION, issue, mails, request, waitingWhile } from '../../support/keys.ts';
+import { testAccess } from '../../support/portal/access.ts';
+import { enrol } from '../../support/portal/admins.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { testDeps } from '../../support/world.ts';
@@ -89,7 +94,7 @@ describe('an operation is refused, and writes nothing,', () => {
   ];
 
   async function world() {
-    const deps = testDeps();
+    const deps = testAccess({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
     await importLines(deps, [ADA]);
     const pending = await request(deps, { profile: 'ada' });
     const { identifier: active } = await issue(deps, { profile: 'ada' });
@@ -129,6 +134,29 @@ describe('an operation is refused, and writes nothing,', () => {
       const now = about === 'profile' ? shownProfile(deps.db, 7) : keyVersion(deps, identifier);
       await act(deps, { kind: 'operator', name: 'ada', shown: now }, identifier);
       expect(snapshot()).not.toBe(before);
+    });
+  }
+
+  const ADMIN_CASES = OPERATION_CASES.filter(([name]) => DECISIONS.some((one) => one.name === name));
+  for (const [name, about, act] of ADMIN_CASES) {
+    test(`if the admin was removed or invited again: ${name}`, async () => {
+      for (const end of [
+        (access: Access) => removeAdmin(access, 'Grace', onBox('root')),
+        (access: Access) => inviteAdmin(access, 'Grace', { keepPasskeys: true }, onBox('root')),
+      ]) {
+        const { deps, identifiers, snapshot } = await world();
+        await enrol(deps, 'Grace');
+        const generation = readAdminGeneration(deps.db, 'Grace') as number;
+        const grace = { kind: 'admin', name: 'Grace', hasAsserted: true, generation } as const;
+        const before = snapshot();
+        const late = waitingWhile(deps, () => void end(deps));
+        const error = await refusal(async () => act(late, grace, identifiers[about]));
+        expect([error.code, error.message]).toEqual([
+          'signed_out',
+          'You are no longer signed in, because your access as an admin was changed; nothing was done.',
+        ]);
+        expect(snapshot()).toBe(before);
+      }
     });
   }
 

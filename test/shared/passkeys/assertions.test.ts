@@ -94,7 +94,8 @@ describe('a decision of an admin', () => {
     });
     const sent = grace.assert(challenge);
     const person = await consumeAssertion(access, admin, sent, decision);
-    expect(person).toEqual({ kind: 'admin', name: 'Grace', hasAsserted: true, shown: decisionOn().shown });
+    const { generation } = admin;
+    expect(person).toEqual({ kind: 'admin', name: 'Grace', generation, hasAsserted: true, shown: decisionOn().shown });
     expect(await faultOf(() => consumeAssertion(access, admin, sent, decision))).toContain('sent twice');
     const asked = await request(access, { profile: 'user1' });
     const other = await refusal(perform(access, person, OPERATIONS.reject, { identifier: asked, reason: 'No.' }));
@@ -242,7 +243,7 @@ describe('a decision of an admin', () => {
     const said = await sayAtOnce({ admin, sent, decision });
     expect(said.sort()).toEqual([
       ...Array(PROCESSES - 1).fill('forbidden'),
-      JSON.stringify({ kind: 'admin', name: 'Grace', hasAsserted: true, shown: decision.shown }),
+      JSON.stringify({ ...admin, hasAsserted: true, shown: decision.shown }),
     ]);
   });
 

@@ -1,12 +1,12 @@
 import { afterAll } from 'bun:test';
 import { addToken } from '../../../shared/backends/backend-tokens.ts';
 import type { Deps } from '../../../shared/deps.ts';
+import { readAdminGeneration } from '../../../shared/keys/life/admin-generation.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { sessionsPath } from '../../../shared/sessions-file/sessions-path.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { handOver } from '../../../shared/sign-in/hand-over.ts';
-import { readAdminGeneration } from '../../../shared/sign-ins/admin-binding.ts';
 import { onBox } from '../actors.ts';
 import { notedRandom } from '../secret-search.ts';
 import { copying, testDeps } from '../world.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createPortalServices } from '../../../../server/portal/services.ts';
 import { stopBackground } from '../../../../server/thread/background.ts';
+import { removeAdmin } from '../../../../shared/admins/admins.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { onBox } from '../../../support/actors.ts';
@@ -18,7 +19,7 @@ import {
   textOf,
   withPasskey,
 } from '../../../support/portal/admin-pages.ts';
-import { ask, visit } from '../../../support/portal/pages.ts';
+import { ask, type PageWorld, visit } from '../../../support/portal/pages.ts';
 
 // Approvals run in the background: the form is answered at once, and pages show the progress from the database alone.
 
@@ -171,24 +172,41 @@ describe('the page of a key shows the outcome of its approval', () => {
     expect(showKey(world.access, identifier).state).toBe('pending');
   });
 
-  test('nothing is mailed if the e-mail address changes right after the passkey was used', async () => {
-    const smtp = await startSmtp();
-    const { world, grace, identifier } = await pendingKey(smtp);
-    const page = await askToDecide(world, grace, identifier, APPROVAL);
-    // The mailer is called once the assertion is consumed.
-    const { mailer } = world.access;
-    let asked = 0;
-    world.access.mailer = async () => {
-      if (++asked === 1) await importLines(world.access, [{ id: 7, username: 'ada', email: 'other@example.org' }]);
-      return mailer();
-    };
-    const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
-    expect([asked, answer.status, answer.refusal]).toEqual([1, 409, 'changed_since']);
-    expect(textOf(answer)).toContain('The e-mail address of this profile was changed 2026-01-01 00:00 UTC');
-    await visit(world, '/developers');
-    expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: null });
-    expect(smtp.received.filter(({ to }) => to.join().includes('other@'))).toEqual([]);
-  });
+  const CHANGES = [
+    [
+      'the e-mail address changes',
+      ({ access }: PageWorld) => importLines(access, [{ id: 7, username: 'ada', email: 'other@example.org' }]),
+      [409, 'changed_since'],
+      'The e-mail address of this profile was changed 2026-01-01 00:00 UTC',
+    ],
+    [
+      'the admin is removed',
+      ({ access }: PageWorld) => removeAdmin(access, 'Grace', onBox('root')),
+      [403, 'signed_out'],
+      'You are no longer signed in, because your access as an admin was changed; nothing was done.',
+    ],
+  ] as const;
+  for (const [what, change, refused, sentence] of CHANGES) {
+    test(`nothing is mailed if ${what} right after the passkey was used`, async () => {
+      const smtp = await startSmtp();
+      const { world, grace, identifier } = await pendingKey(smtp);
+      const page = await askToDecide(world, grace, identifier, APPROVAL);
+      // The mailer is called once the assertion is consumed.
+      const { mailer } = world.access;
+      let asked = 0;
+      world.access.mailer = async () => {
+        if (++asked === 1) await change(world);
+        return mailer();
+      };
+      const answer = await sendDecision(world, grace, identifier, withPasskey(page, grace.authenticator));
+      expect([asked, answer.status, answer.refusal]).toEqual([1, ...refused]);
+      expect(textOf(answer)).toContain(sentence);
+      await visit(world, '/developers');
+      expect(showKey(world.access, identifier)).toMatchObject({ state: 'pending', attempt: null });
+      const secrets = smtp.received.filter(({ to, raw }) => to.join().includes('other@') || raw.includes('plk_'));
+      expect(secrets).toEqual([]);
+    });
+  }
 });
 
 describe('when the server stops', () => {
