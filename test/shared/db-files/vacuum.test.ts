@@ -1,4 +1,5 @@
 import { describe, expect, spyOn, test } from 'bun:test';
+import { realpathSync } from 'node:fs';
 import { beginAttempt } from '../../../shared/approval/attempt.ts';
 import { noteVacuum, readErasures } from '../../../shared/db/erasures.ts';
 import { lockForVacuum } from '../../../shared/db-files/import-lock.ts';
@@ -162,8 +163,15 @@ describe('a vacuum is refused', () => {
   });
 });
 
-test('a vacuum needs free space of twice the size of the database and its log', () => {
+test('a vacuum needs free space of twice the size of the database and its log, on their disk', () => {
   const { deps } = world();
+  vacuumDatabase(deps.db, deps.clock);
+  // Otherwise SQLite may write its copy to a folder such as /var/tmp.
+  const { temp_store_directory: folder } = deps.db.$client.query('PRAGMA temp_store_directory').get() as Record<
+    string,
+    string
+  >;
+  expect(folder).toBe(realpathSync(deps.folder));
   const { neededBytes, freeBytes } = vacuumRoom(deps.config.databasePath);
   const { pages } = deps.db.$client.query('SELECT page_count AS pages FROM pragma_page_count').get() as {
     pages: number;

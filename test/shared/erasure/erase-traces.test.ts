@@ -23,12 +23,16 @@ function filesOf(path: string): string {
 test('nothing of an erased profile and its keys is left in the database and its log', async () => {
   const deps = testDeps();
   const path = deps.config.databasePath;
-  await importLines(deps, [markedProfile(1), markedProfile(2)]);
+  await importLines(deps, [markedProfile(1), markedProfile(2), markedProfile(3)]);
   await issue(deps, { profile: 'xm1quser0', name: 'Bot xm1q', description: 'xm1q '.repeat(30), expectedUsage: 'xm1q' });
   expect(filesOf(path)).toContain('xm1q');
   expect(eraseProfile(deps, 'xm1quser0', onBox('operator')).warning).toBeNull();
   expect(filesOf(path)).not.toMatch(/xm1q/i);
-  expect(filesOf(path)).toContain('xm2q');
+  // A log that still has the profile.
+  await importLines(deps, [markedProfile(2, 1)]);
+  await importLines(deps, [{ id: 2, deleted: true }]);
+  expect(filesOf(path)).not.toMatch(/xm2q/i);
+  expect(filesOf(path)).toContain('xm3q');
 });
 
 test('nothing is left after an erasure by an import or a command, even while a server has the database open', async () => {
@@ -43,7 +47,7 @@ test('nothing is left after an erasure by an import or a command, even while a s
     expect(code).toBe(0);
     // The server may be reading at that moment; then the command says so, and the log is emptied later.
     if (stderr !== '') {
-      expect(stderr).toContain('Others are reading');
+      expect(stderr).toContain('Other processes are reading');
       await emptyLogSoon(deps.db.$client);
     }
     expect(filesOf(path)).not.toMatch(mark);
@@ -57,14 +61,18 @@ test('nothing is left after an erasure by an import or a command, even while a s
 test('if a long read transaction keeps the log in use, a warning says so, and the log can be emptied later', async () => {
   const deps = testDeps();
   const path = deps.config.databasePath;
-  await importLines(deps, [markedProfile(1)]);
+  await importLines(deps, [markedProfile(1), markedProfile(2)]);
   const reader = openDatabase(path, 'use').$client;
   reader.run('BEGIN');
   reader.query('SELECT count(*) FROM profiles').get();
+  deps.db.$client.run('PRAGMA busy_timeout = 10');
   expect(eraseProfile(deps, 'xm1quser0', onBox('operator')).warning).toContain('write-ahead log');
-  expect(filesOf(path)).toContain('xm1q');
+  const warnings: string[] = [];
+  await importLines(deps, [{ id: 2, deleted: true }], { onWarning: (sentence) => void warnings.push(sentence) });
+  expect(warnings).toEqual([expect.stringContaining('write-ahead log')]);
+  for (const mark of ['xm1q', 'xm2q']) expect(filesOf(path)).toContain(mark);
   reader.run('ROLLBACK');
   reader.close();
   deps.db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
-  expect(filesOf(path)).not.toMatch(/xm1q/i);
+  expect(filesOf(path)).not.toMatch(/xm[12]q/i);
 });
