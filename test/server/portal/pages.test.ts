@@ -270,6 +270,25 @@ test('only the latest sessions are listed if there are many, but all can be ende
   expect(countUnended(at.access.sessions, 'browser')).toBe(0);
 });
 
+test('ending another session leaves this one, and ending this one signs out', async () => {
+  const at = pageWorld();
+  insertProfile(at.access.db, { id: 7 });
+  const [other, cookie] = [signInOwner(at.access, 7), signInOwner(at.access, 7)];
+  const statusWith = async (one: string) => (await visit(at, '/developers/sessions', { cookie: one })).status;
+  const end = async (isThis: boolean) => {
+    const { body } = await visit(at, '/developers/sessions', { cookie });
+    const row = body.split('<li>').find((one) => one.includes('/end"') && one.includes('This browser.') === isThis);
+    const [, action = ''] = /action="([^"]+)"/.exec(row ?? '') ?? [];
+    const answer = await visit(at, action, { form: {}, cookie });
+    const hasCookieRemoved = valuesOf(answer, 'set-cookie').some((value) => /^session=;.*Max-Age=0/.test(value));
+    return [...valuesOf(answer, 'location'), hasCookieRemoved];
+  };
+  expect(await end(false)).toEqual(['/developers/sessions', false]);
+  expect([await statusWith(other), await statusWith(cookie)]).toEqual([303, 200]);
+  expect(await end(true)).toEqual(['/developers', true]);
+  expect(await statusWith(cookie)).toBe(303);
+});
+
 test('sessions are listed by the usual names of browsers, without text that a browser sent', async () => {
   const at = pageWorld();
   insertProfile(at.access.db, { id: 7 });
