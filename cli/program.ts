@@ -23,7 +23,6 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
       ['approve', () => import('./keys/approve.ts')],
       // The other operations of shared/operations.ts.
       ['*', () => import('./keys/operations.ts')],
-      ['check', () => import('./keys/check.ts')],
     ],
   ],
   admins: [
@@ -45,15 +44,12 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     ],
   ],
   profiles: [
-    'Import, export, list, change and erase profiles.',
+    'Import, export, list, ban and erase profiles.',
     [
       ['import', () => import('./profiles/import.ts')],
       ['export', () => import('./profiles/export.ts')],
-      ['list count', () => import('./profiles/list.ts')],
+      ['list', () => import('./profiles/list.ts')],
       ['show', () => import('./profiles/show.ts')],
-      ['set', () => import('./profiles/set.ts')],
-      ['rename alias', () => import('./profiles/names.ts')],
-      ['links', () => import('./profiles/links.ts')],
       ['ban unban', () => import('./profiles/ban.ts')],
       ['sign-out', () => import('./profiles/sign-out.ts')],
       ['erase', () => import('./profiles/erase.ts')],
@@ -96,10 +92,6 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     [['', () => import('./remote/login/logout.ts')]],
   ],
   whoami: ['Show who you are logged in as, and until when.', [['', () => import('./remote/login/whoami.ts')]]],
-  completion: [
-    'Print a script that makes your shell complete commands, flags and identifiers.',
-    [['', () => import('./completion/completion.ts')]],
-  ],
   version: ['Print the version and the commit it was built from.', [['', () => import('./help/version.ts')]]],
   help: ['Show the help of a command, or with "environment" all variables.', [['', () => import('./help/help.ts')]]],
 };

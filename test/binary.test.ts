@@ -15,9 +15,10 @@ import { secretOf } from './support/portal/admins.ts';
 import { createAuthenticator } from './support/portal/authenticator.ts';
 import { sendLines, tokenFor } from './support/portal/manage.ts';
 import { fetchPage } from './support/portal/pages.ts';
+import { insertProfile } from './support/profiles.ts';
 import { ROUTES } from './support/requests.ts';
 import { drawHalf, seededRandom } from './support/rounds.ts';
-import { tempFolder } from './support/world.ts';
+import { tempFolder, testDeps } from './support/world.ts';
 
 // The binary of `bun run build` alone, run in folders without any file of ours and with an empty PATH.
 
@@ -152,8 +153,11 @@ describe('in an empty folder, with an empty PATH', () => {
   });
 
   test('prompts of the binary work in a terminal', async () => {
-    const terminal = openTerminal(['keys', 'check'], { PATH: '' }, (words) => [BINARY, ...words]);
-    await terminal.see('ecret');
+    const { config, db } = testDeps();
+    insertProfile(db, { username: 'ada' });
+    const words = ['keys', 'request', '--profile', 'ada', '--db', config.databasePath];
+    const terminal = openTerminal(words, { PATH: '' }, (more) => [BINARY, ...more]);
+    await terminal.see('Name of the key');
     terminal.type(KEY.ctrlC);
     expect(await terminal.exited).toBe(130);
   });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { countProfiles, type ListedProfile, listProfiles, type ProfileFilter } from '../../shared/profiles/list.ts';
+import { type ListedProfile, listProfiles, type ProfileFilter } from '../../shared/profiles/list.ts';
 import { type Context, withContext } from '../database.ts';
 import { notice, print, printJson, table } from '../terminal/output.ts';
 import { wholeNumber } from '../terminal/values.ts';
@@ -7,19 +7,26 @@ import { wholeNumber } from '../terminal/values.ts';
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
 
-type FilterOptions = {
+type ListOptions = {
   name?: string;
   banned?: boolean;
   withoutEmail?: boolean;
   withKeys?: boolean;
   oversized?: boolean;
+  limit?: string;
+  after?: string;
 };
 
-type ListOptions = FilterOptions & { limit?: string; after?: string };
-
-/** Adds `profiles list` and `profiles count`, with the same filters. */
+/** Adds `profiles list`, which lists profiles by UID, without private fields. */
 export function addTo(parent: Command): void {
-  addFilters(parent.command('list').description('List profiles by UID, without private fields.'))
+  parent
+    .command('list')
+    .description('List profiles by UID, without private fields.')
+    .option('--name <prefix>', 'only profiles with a username or alias that begins with this, in any letter case')
+    .option('--banned', 'only banned profiles')
+    .option('--without-email', "only profiles without an e-mail address; they can't request keys")
+    .option('--with-keys', 'only profiles with a key that is pending, Active or suspended')
+    .option('--oversized', 'only profiles larger than MAX_PROFILE_KIB, stored before that limit applied')
     .option('--limit <number>', `at most this many, 1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
     .option('--after <uid>', 'only UIDs greater than this, for the next page')
     .addHelpText(
@@ -44,36 +51,9 @@ Examples:
         if (found.next !== null) notice(`There are more; use --after ${found.next} for the next page.`);
       }),
     );
-  addFilters(parent.command('count').description('Count profiles, with the same filters as "profiles list".'))
-    .addHelpText(
-      'after',
-      `
-A profile is counted if it matches all filters. Prints the number, or with --json {"count":…}.
-
-Examples:
-  profilectl profiles count
-  profilectl profiles count --without-email`,
-    )
-    .action((options: FilterOptions, command: Command) =>
-      withContext(command, 'use', async (context) => {
-        const { db, clock } = context.deps;
-        const count = countProfiles(db, filterOf(context, options), clock.nowMs());
-        if (context.json) printJson({ count });
-        else print(String(count));
-      }),
-    );
 }
 
-function addFilters(command: Command): Command {
-  return command
-    .option('--name <prefix>', 'only profiles with a username or alias that begins with this, in any letter case')
-    .option('--banned', 'only banned profiles')
-    .option('--without-email', "only profiles without an e-mail address; they can't request keys")
-    .option('--with-keys', 'only profiles with a key that is pending, Active or suspended')
-    .option('--oversized', 'only profiles larger than MAX_PROFILE_KIB, stored before that limit applied');
-}
-
-function filterOf({ deps }: Context, options: FilterOptions): ProfileFilter {
+function filterOf({ deps }: Context, options: ListOptions): ProfileFilter {
   return {
     nameBegins: options.name,
     isBanned: options.banned,

@@ -12,11 +12,11 @@ export function pathOf(command: Command): string {
   return path === '' ? command.name() : `${path} ${command.name()}`;
 }
 
-/** The scope of a command. `keys check` needs neither, and counts as `box` so that it refuses `--host`. */
+/** The scope of a command. */
 export function scopeOf(command: Command): CommandScope {
   const path = pathOf(command);
   if (/^(login|logout|whoami)$/.test(path)) return 'server';
-  return /^(keys (?!check$)|profiles import$)/.test(path) ? 'either' : 'box';
+  return /^(keys |profiles import$)/.test(path) ? 'either' : 'box';
 }
 
 /**
@@ -28,8 +28,7 @@ export function checkScope(command: Command): void {
   const scope = scopeOf(command);
   const named = `"profilectl ${pathOf(command)}"`;
   if (scope === 'box' && host !== undefined) {
-    const why = pathOf(command) === 'keys check' ? 'does not use a server' : 'works only on the server itself';
-    throw new AppError('refused', `${named} ${why}; it does not support --host.`);
+    throw new AppError('refused', `${named} works only on the server itself; it does not support --host.`);
   }
   if (scope === 'server' && db !== undefined) {
     throw new AppError('usage', `${named} always uses a server; it does not support --db.`);

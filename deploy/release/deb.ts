@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { gzip, type ReleaseFile } from './contents.ts';
+import type { ReleaseFile } from './contents.ts';
 import { PROJECT } from './processes.ts';
 import { createStage, EXECUTABLE, type Packing, packStage, type Stage } from './stage.ts';
 
@@ -66,26 +66,16 @@ export async function makeDeb(
 function addInstalled(add: Stage['add'], { path, content, mode }: ReleaseFile): void {
   const [, unit] = UNITS.exec(path) ?? [];
   const [, script] = SCRIPTS.exec(path) ?? [];
-  const [, page] = /^man\/(.+)$/.exec(path) ?? [];
   // Files installed by hand belong in /usr/local, those of a package in /usr.
   if (unit !== undefined) {
     add(`usr/lib/systemd/system/${unit}`, content.toString().replaceAll('/usr/local/', '/usr/'));
   }
   if (script !== undefined) add(`usr/lib/profile-lookup/${script}`, content, EXECUTABLE);
   if (path === 'deploy/settings.example') add(SETTINGS, content, 0o640);
-  if (page !== undefined) add(`usr/share/man/man1/${page}.gz`, gzip(content));
-  else if (path in COMPLETIONS) add(COMPLETIONS[path as keyof typeof COMPLETIONS], content);
   // Minimal installations exclude everything in /usr/share/doc.
-  else if (path.startsWith('deploy/')) add(`usr/share/profile-lookup/${path}`, content, mode);
+  if (path.startsWith('deploy/')) add(`usr/share/profile-lookup/${path}`, content, mode);
   else add(`usr/share/doc/profile-lookup/${path}`, content, mode);
 }
-
-/** Where each shell looks for the completions of packages. */
-const COMPLETIONS = {
-  'completions/profilectl.bash': 'usr/share/bash-completion/completions/profilectl',
-  'completions/_profilectl': 'usr/share/zsh/vendor-completions/_profilectl',
-  'completions/profilectl.fish': 'usr/share/fish/vendor_completions.d/profilectl.fish',
-};
 
 function controlText(architecture: string, bytes: number): string {
   const { version, description } = manifest;

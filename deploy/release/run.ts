@@ -65,7 +65,7 @@ async function makeRelease(
 
   const made = new Map<string, Uint8Array | string>();
   made.set(`${manifest.name}-${manifest.version}.cdx.json`, makeSbom(time));
-  const files = await releaseFiles(folder, time.toISOString().slice(0, 10));
+  const files = await releaseFiles();
   for (const target of targets) {
     for (const [name, bytes] of await makeTarget(join(folder, target.name), target, files, { seconds, isCompressed }))
       made.set(name, bytes);

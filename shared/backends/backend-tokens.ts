@@ -101,12 +101,6 @@ export function listTokens({ db, sessions }: Access): TokenView[] {
     .map((row) => viewOf(row, uses.get(row.identifier) ?? null));
 }
 
-/** The identifiers and names of all tokens, for completion. */
-export function tokenNames(db: Db): { identifier: string; name: string }[] {
-  const { identifier, name } = platformTokens;
-  return db.select({ identifier, name }).from(platformTokens).orderBy(asc(platformTokens.addedAt)).all();
-}
-
 /**
  * Returns the token with this identifier, or the only one with this name. Throws `not_found` if there is none, and
  * `refused` if the name has two.

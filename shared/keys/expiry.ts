@@ -21,11 +21,6 @@ export function parseDuration(text: string): number | null {
   return duration && Number(duration[1]) * UNITS[duration[2] as keyof typeof UNITS];
 }
 
-/** Formats milliseconds, rounded down to seconds; the inverse of {@link parseDuration}. */
-export function formatDuration(durationMs: number): string {
-  return durationMs % UNITS.d === 0 ? `${durationMs / UNITS.d}d` : `${Math.floor(durationMs / UNITS.s)}s`;
-}
-
 /** Throws `usage` if a time (milliseconds since 1970; null for none) is not in the future. */
 export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expiry'): void {
   if (atMs !== null && atMs <= nowMs) throw new AppError('usage', `The ${label} must be in the future.`);

@@ -10,8 +10,6 @@ import type { Cursor } from './list-cursor.ts';
 export type KeyFilter = {
   states?: readonly KeyState[] | undefined;
   profileId?: number | undefined;
-  /** ASCII letters match in upper and lower case. */
-  namePart?: string | undefined;
   /** A condition on `api_keys`. */
   also?: SQL | undefined;
 };
@@ -20,10 +18,9 @@ export type KeyFilter = {
 export type ListPage = { limit: number; after?: Cursor | undefined };
 
 /** The SQL condition of a filter. */
-export function matching({ states = [], profileId, namePart, also }: KeyFilter, nowMs: number): SQL | undefined {
+export function matching({ states = [], profileId, also }: KeyFilter, nowMs: number): SQL | undefined {
   const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);
-  const named = namePart === undefined ? undefined : sql`instr(lower(${apiKeys.name}), lower(${namePart})) > 0`;
-  return and(or(...states.map((state) => isInState(state, nowMs))), ofProfile, named, also);
+  return and(or(...states.map((state) => isInState(state, nowMs))), ofProfile, also);
 }
 
 /**

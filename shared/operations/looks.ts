@@ -25,15 +25,14 @@ export const list = operation({
   summary: 'List keys: pending requests first, oldest first, with their age.',
   doors: {
     command: {
-      examples: ['--state pending', '--unused 90d', '--name bot', '--profile Ada --json'],
-      help: `On a terminal it shows 50 keys at a time, and prints the command for the next page. For --unused, a key that was never
-used counts as unused since its approval. The server records usage every ten seconds.`,
+      examples: ['--state pending', '--profile Ada --json'],
+      help: 'On a terminal it shows 50 keys at a time, and prints the command for the next page.',
     },
     json: {
       ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
       description:
         'Pending requests first, oldest first, 50 per page by default. Owners see only their own keys. `Link` has the next page, which skips no key even if one is decided in between.',
-      query: ['states', 'profile', 'unusedForMs', 'namePart', 'limit', 'after'],
+      query: ['states', 'profile', 'limit', 'after'],
     },
   },
   act: listForPerson,

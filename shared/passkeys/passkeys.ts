@@ -16,16 +16,6 @@ export type Passkey = typeof passkeys.$inferSelect;
 /** A stored admin. */
 export type Admin = typeof admins.$inferSelect;
 
-/** The names of all admins, oldest first. */
-export function adminNames(db: Db): string[] {
-  return db
-    .select({ name: admins.name })
-    .from(admins)
-    .orderBy(asc(admins.id))
-    .all()
-    .map(({ name }) => name);
-}
-
 /** All passkeys of the admin of this name, oldest first, including an unconfirmed one. */
 export function listPasskeys(db: Db | Tx, name: string): Passkey[] {
   return db

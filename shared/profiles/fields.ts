@@ -12,8 +12,6 @@ export type ProfileField = {
   isPublic: boolean;
   /** The flag column that must be 1 for a public field to be shown; otherwise null is shown. */
   shownIf?: string;
-  /** Whether `profiles set` can't change it. Imports can set every field. */
-  isFixed?: boolean;
   /** The value for a new profile whose line lacks the field, or a function that makes it from username and time. */
   absent?: string | number | null | ((line: { username: string; nowMs: number }) => string | number);
   /** Whether a line that lacks the field keeps the stored value, even when it replaces the rest of the profile. */
@@ -31,7 +29,6 @@ export const PROFILE_FIELDS = {
     kind: 'uid',
     column: 'id',
     isPublic: true,
-    isFixed: true,
     label: 'Id',
     meaning: 'The UID of the profile.',
   },

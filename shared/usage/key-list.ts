@@ -7,7 +7,7 @@ import { type Cursor, cursorOf, readCursor } from '../keys/list-cursor.ts';
 import { readKey } from '../keys/record.ts';
 import { type KeyView, listKeys, showKey } from '../keys/view.ts';
 import { findProfile } from '../profiles/find.ts';
-import { lastUses, unusedKeys } from './usage-view.ts';
+import { lastUses } from './usage-view.ts';
 
 /** A list of keys, or one page of it. */
 export type ListOutput = {
@@ -20,7 +20,7 @@ export type ListOutput = {
 
 /** Lists keys that match the input and the condition; owners see only their own. Throws `not_found` for an unknown profile. */
 export function listForPerson(deps: Deps, actor: Person, input: ListInput, condition?: SQL): ListOutput {
-  const { states, profile, unusedForMs } = input;
+  const { states, profile } = input;
   const limit = input.limit ?? undefined;
   // By id for owners: another process may have given their name to another profile by now.
   const named = profile ? findProfile(deps.db, profile).id : undefined;
@@ -29,11 +29,7 @@ export function listForPerson(deps: Deps, actor: Person, input: ListInput, condi
   const after = input.after ? cursorAfter(deps, actor, input.after) : undefined;
   const part = limit === undefined ? undefined : { limit: limit + 1, after };
   const also = and(condition, input.find ? isFoundBy(deps.db, input.find) : undefined);
-  const filter = { profileId, namePart: input.namePart ?? undefined, also };
-  const found =
-    unusedForMs === undefined || unusedForMs === null
-      ? listKeys(deps, { ...filter, states: states ?? undefined }, actor.kind, part)
-      : unusedKeys(deps, unusedForMs, filter, actor.kind, part);
+  const found = listKeys(deps, { profileId, also, states: states ?? undefined }, actor.kind, part);
   const keys = found.slice(0, limit);
   const identifiers = keys.map(({ identifier }) => identifier);
   const last = keys.at(-1);

@@ -1,13 +1,10 @@
-import { and, between, eq, max, sql } from 'drizzle-orm';
-import type { ActorKind } from '../actor.ts';
+import { and, between, sql } from 'drizzle-orm';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { keepQuery } from '../db/prepared-query.ts';
-import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
+import { keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
-import type { KeyFilter, ListPage } from '../keys/list-page.ts';
 import { readKey } from '../keys/record.ts';
 import { eachOutcome, type Outcomes, USAGE_DAYS } from '../keys/usage-outcomes.ts';
-import { type KeyView, listKeys } from '../keys/view.ts';
 import { dayOf } from './usage-counter.ts';
 
 /**
@@ -78,25 +75,4 @@ const lastUsesOf = keepQuery((db) =>
 function keptDays(nowMs: number): [first: number, today: number] {
   const today = dayOf(nowMs);
   return [today - USAGE_DAYS + 1, today];
-}
-
-/**
- * The Active keys that match the filter and were not used for `durationMs` (at most 400 days), all or one page. A key that was
- * never used counts as unused since its approval.
- */
-export function unusedKeys(
-  reader: Pick<Deps, 'db' | 'clock'>,
-  durationMs: number,
-  filter: Pick<KeyFilter, 'profileId' | 'namePart'> = {},
-  viewer: ActorKind = 'operator',
-  part?: ListPage,
-): KeyView[] {
-  const nowMs = reader.clock.nowMs();
-  const [first, today] = keptDays(nowMs);
-  const lastUse = reader.db
-    .select({ at: max(usage.lastUsedAt) })
-    .from(usage)
-    .where(and(eq(usage.identifier, apiKeys.identifier), between(usage.day, first, today)));
-  const also = sql`ifnull(${lastUse}, ${apiKeys.decidedAt}) <= ${nowMs - durationMs}`;
-  return listKeys(reader, { ...filter, states: ['Active'], also }, viewer, part);
 }

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../cli/program.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
-import { newSecret } from '../../shared/keys/secret.ts';
 import { keyHistory } from '../../shared/keys/view.ts';
-import { systemRandom } from '../../shared/random.ts';
-import { commandEnvironment, profilectl, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, profilectlWords } from '../support/cli.ts';
 import { DESCRIPTION, request } from '../support/keys.ts';
 import { runCommand } from '../support/machine/command.ts';
 import { insertProfile } from '../support/profiles.ts';
@@ -142,7 +140,7 @@ test('a bug is reported in one sentence, with a stack trace if LOG_LEVEL=debug, 
   writeFileSync(preload, `process.stdout.write = function planted() { ${fault}; };`);
   const run = (more: Record<string, string>, ...last: string[]) => {
     const env = commandEnvironment({ BUN_OPTIONS: `--preload=${preload}`, ...more });
-    const child = Bun.spawnSync(profilectlWords(['completion', 'bash', ...last]), { env });
+    const child = Bun.spawnSync(profilectlWords(['version', ...last]), { env });
     expect([child.exitCode, child.stdout.toString()]).toEqual([1, '']);
     return child.stderr.toString();
   };
@@ -164,14 +162,14 @@ test('each command is loaded when its words are typed, without the other files o
   for (const path of pathsOf(program)) {
     expect(pathsOf(await createProgram(path))).toContainEqual(path);
   }
-  expect(pathsOf(await createProgram(['keys', 'check'])).filter(([first]) => first === 'keys')).toEqual([
+  expect(pathsOf(await createProgram(['keys', 'show'])).filter(([first]) => first === 'keys')).toEqual([
     ['keys'],
-    ['keys', 'check'],
+    ['keys', 'show'],
   ]);
 });
 
-/** The words of the program, a group, a command, and a command of a group of a group. */
-const DEPTHS = [[], ['keys'], ['keys', 'approve'], ['profiles', 'alias', 'add']];
+/** The words of the program, a group and a command. */
+const DEPTHS = [[], ['keys'], ['keys', 'approve']];
 
 describe('help and version', () => {
   const allBelow = (command: Command): Command[] => [command, ...command.commands.flatMap(allBelow)];
@@ -214,37 +212,6 @@ describe('help and version', () => {
     for (const words of drawHalf(DEPTHS.slice(1), chance)) {
       expect(await runCommand(['help', ...words])).toEqual(await runCommand([...words, '--help']));
     }
-  });
-});
-
-describe('keys check', () => {
-  const secret = newSecret('k7Qm2XaB', systemRandom);
-
-  test('prints only the identifier of a well-formed secret', async () => {
-    expect(await runCommand(['keys', 'check'], { stdin: `${secret}\n` })).toEqual({
-      code: 0,
-      stdout: 'k7Qm2XaB\n',
-      stderr: '',
-    });
-    const json = await runCommand(['keys', 'check', '--json'], { stdin: secret });
-    expect(JSON.parse(json.stdout)).toEqual({ valid: true, identifier: 'k7Qm2XaB' });
-  });
-
-  test('distinguishes a mistyped secret from another service’s, without printing either (exit code 1)', async () => {
-    const typo = await runCommand(['keys', 'check'], { stdin: secret.slice(0, -1) });
-    expect(typo).toMatchObject({ code: 1, stdout: '' });
-    expect(typo.stderr).toContain('mistyped');
-    expect(typo.stderr).not.toContain(secret.slice(13, -1));
-    const foreign = await runCommand(['keys', 'check', '--json'], { stdin: 'ghp_something' });
-    expect(foreign).toMatchObject({ code: 1 });
-    expect(JSON.parse(foreign.stdout)).toEqual({ valid: false, identifier: null });
-  });
-
-  test('needs no database, and refuses a secret as an argument', async () => {
-    mkdirSync(join(folder, 'empty'));
-    const run = await profilectl(['keys', 'check'], { stdin: secret, cwd: join(folder, 'empty') });
-    expect(run.code).toBe(0);
-    expect((await runCommand(['keys', 'check', secret])).code).toBe(2);
   });
 });
 

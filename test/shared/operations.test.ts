@@ -390,8 +390,6 @@ describe('an invalid input is refused with a sentence for those who may perform 
     ['approve', { rateLimits: [] }, 'A key has one to four rate limits.'],
     ['approve', { expiresAtMs: '2030-01-01' }, 'The expiry must be a duration'],
     ['approve', { expiresAtMs: Number.MAX_SAFE_INTEGER }, 'The expiry must be a duration'],
-    ['list', { unusedForMs: -1 }, 'The unused time must be at most 400d'],
-    ['list', { unusedForMs: 1, states: ['Active'] }, 'Filter by state or by time unused, not by both'],
     ['list', { limit: 0 }, 'The limit must be a whole number from 1 to 1000.'],
     ['list', { limit: 1.5 }, 'The limit must be a whole number from 1 to 1000.'],
     ['list', { after: 'k7Qm2Xa' }, 'The cursor must be the identifier of a key or come from'],

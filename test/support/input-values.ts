@@ -25,7 +25,6 @@ export const VALUES: Readonly<Record<InputKind, readonly [unknown, unknown, ...u
     ],
   ],
   time: [LATER_MS, LATER_MS + HOUR_MS, null],
-  duration: [HOUR_MS, 2 * HOUR_MS],
   number: [1, 2],
   states: [['pending'], ['Active']],
   hidden: ['one', 'two'],

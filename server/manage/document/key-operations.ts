@@ -94,7 +94,7 @@ function parameterOf(schema: z.ZodType): z.ZodType {
     description: meaning ?? `${first.toUpperCase()}${rest.join('')}.`,
     ...(kind === 'states' && { style: 'form' as const, explode: false }),
   };
-  return (kind === 'duration' ? z.string() : (valuesOf(schema) as z.ZodType)).optional().meta({ param });
+  return (valuesOf(schema) as z.ZodType).optional().meta({ param });
 }
 
 /** The members of a body; `profile` is optional, because owners may omit it. */

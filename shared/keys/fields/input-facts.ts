@@ -9,7 +9,6 @@ export type InputKind =
   | 'permissions'
   | 'rate limits'
   | 'time'
-  | 'duration'
   | 'number'
   | 'states'
   | 'hidden';

@@ -25,20 +25,14 @@ export const GRANT = z.object({ ...KEY_CHANGE.shape, retireOldAtMs: FIELDS.retir
 /** A validated grant. Times are milliseconds since 1970. */
 export type Grant = z.output<typeof GRANT>;
 
-const UNUSED_ARE_ACTIVE = { error: 'Filter by state or by time unused, not by both: unused keys are always Active.' };
-
 /** Which keys to list. With `limit`, one page; `after` is a cursor or the identifier of a key. */
-export const LIST_FILTER = z
-  .object({
-    states: FIELDS.states.nullish(),
-    profile: FIELDS.profile.nullish(),
-    namePart: FIELDS.namePart.nullish(),
-    find: FIELDS.find.nullish(),
-    unusedForMs: FIELDS.unusedForMs.nullish(),
-    limit: FIELDS.limit.nullish(),
-    after: FIELDS.after.nullish(),
-  })
-  .refine(({ states, unusedForMs }) => !(states && unusedForMs), UNUSED_ARE_ACTIVE);
+export const LIST_FILTER = z.object({
+  states: FIELDS.states.nullish(),
+  profile: FIELDS.profile.nullish(),
+  find: FIELDS.find.nullish(),
+  limit: FIELDS.limit.nullish(),
+  after: FIELDS.after.nullish(),
+});
 
-/** A validated filter; `unusedForMs` selects only Active keys that were not used for that long. */
+/** A validated filter. */
 export type ListInput = z.output<typeof LIST_FILTER>;

@@ -1,8 +1,7 @@
 import { isoTime } from '../../clock.ts';
 import { KEY_STATES } from '../../db/key-columns.ts';
-import { AppError } from '../../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../../limits/rate-limit.ts';
-import { formatDuration, parseDuration, parseExpiry } from '../expiry.ts';
+import { parseExpiry } from '../expiry.ts';
 import type { InputFacts, InputKind } from './input-facts.ts';
 
 // Parses and formats inputs as people type them into forms, URLs, flags and prompts. The schema validates the result.
@@ -21,11 +20,6 @@ const READERS: Readonly<Record<InputKind, Read>> = {
   time: ([text = ''], nowMs, { label, isEndless }) => {
     const typed = text.trim();
     return isEndless === true && typed === 'never' ? null : parseExpiry(typed, nowMs, label);
-  },
-  duration: ([text = ''], _nowMs, { label }) => {
-    const durationMs = parseDuration(text);
-    if (durationMs === null) throw new AppError('usage', `The ${label} must be a duration such as 90d or 12h.`);
-    return durationMs;
   },
   number: ([text = '']) => (/^\d{1,9}$/.test(text) ? Number(text) : Number.NaN),
   states: (texts) =>
@@ -53,6 +47,5 @@ export function typedText(kind: InputKind, value: unknown): string[] {
   if (value === null || value === undefined) return kind === 'permissions' ? [] : [''];
   if (kind === 'permissions') return value as string[];
   if (kind === 'rate limits') return [(value as RateLimit[]).map(formatRateLimit).join(' ')];
-  if (kind === 'duration') return [formatDuration(value as number)];
   return [kind === 'time' ? isoTime(value as number) : String(value)];
 }

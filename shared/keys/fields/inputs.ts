@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { DAY_MS } from '../../clock.ts';
 import { KEY_STATES, PERMISSIONS } from '../../db/key-columns.ts';
 import { faultOf } from '../../errors.ts';
 import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../../limits/rate-limit.ts';
@@ -77,10 +76,6 @@ export const FIELDS = {
   name: textField(lineOf('name'), {
     ...{ title: 'Name of the key', hint: 'Any name you like; you can change it later.' },
     flag: ['--name <name>', 'the name of the key, 1 to 255 characters'],
-  }),
-  namePart: textField(lineOf('part of a name'), {
-    ...{ title: 'Part of the name', formName: 'name' },
-    flag: ['--name <part>', 'only keys whose name contains this, in any letter case'],
   }),
   find: textField(lineOf('text to find'), { title: 'Key, profile or address', flag: null }),
   description: textField(DESCRIPTION, {
@@ -160,16 +155,6 @@ export const FIELDS = {
   states: z.array(z.enum(KEY_STATES, NO_STATE), NO_STATE).register(INPUT_FACTS, {
     ...{ label: 'list of states', title: 'States', kind: 'states', formName: 'state' },
     flag: ['--state <state...>', `only keys in these states: ${KEY_STATES.join(', ')}`],
-  }),
-  unusedForMs: whole(
-    'time unused',
-    0,
-    USAGE_DAYS * DAY_MS,
-    `The unused time must be at most ${USAGE_DAYS}d, since usage is not stored for longer.`,
-  ).register(INPUT_FACTS, {
-    ...{ label: 'time unused', title: 'Unused', kind: 'duration', formName: 'unused' },
-    flag: ['--unused <duration>', 'only Active keys that have not been used for this long, such as 90d'],
-    inQuery: 'Only Active keys that have not been used for this long, such as `90d`. Not together with `state`.',
   }),
   limit: numberField('limit', 1, MAX_PAGE_LENGTH, {
     title: 'Limit',

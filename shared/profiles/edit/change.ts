@@ -5,7 +5,6 @@ import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
 import type { ExportedProfile } from '../field-values.ts';
 import { readProfile } from '../find.ts';
-import { foldName } from '../name.ts';
 import { refuseUnlikeProfile } from '../profile-version.ts';
 import { createProfileReader } from '../record.ts';
 import { createApplier } from './apply.ts';
@@ -56,31 +55,6 @@ export function changeProfile(
     });
     return reader.line(id);
   });
-}
-
-/**
- * The changes that rename a profile, optionally keeping the old username as the first alias. An alias can become the
- * username.
- */
-export function withUsername(profile: ExportedProfile, username: string, keepOld: boolean): Changes {
-  const names = keepOld ? [profile.username, ...profile.aliases] : profile.aliases;
-  return { username, aliases: names.filter((name) => foldName(name) !== foldName(username)) };
-}
-
-/** The changes that append an alias. */
-export function withAlias({ aliases }: ExportedProfile, alias: string): Changes {
-  return { aliases: [...aliases, alias] };
-}
-
-/** The changes that remove an alias, compared in folded form. Throws `refused` if the profile has no such alias. */
-export function withoutAlias({ username, aliases }: ExportedProfile, alias: string): Changes {
-  const left = aliases.filter((name) => foldName(name) !== foldName(alias));
-  if (left.length < aliases.length) return { aliases: left };
-  const isUsername = foldName(username) === foldName(alias);
-  throw new AppError(
-    'refused',
-    isUsername ? `${username} is the username itself; rename the profile instead.` : `${username} has no such alias.`,
-  );
 }
 
 /** An import's reason as the beginning of a sentence; a field's name at its start keeps its case. */

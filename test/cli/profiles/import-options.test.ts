@@ -92,7 +92,7 @@ describe('--as-of', () => {
     while (isoTime(systemClock.nowMs()) === asOf) await Bun.sleep(1);
     await runCommand(['profiles', 'ban', 'u1', '--db', db]);
     await runCommand(['profiles', 'erase', 'u2', '--yes', '--db', db]);
-    await runCommand(['profiles', 'rename', 'u3', 'three', '--db', db]);
+    await runCommand(['profiles', 'import', '-', '--merge', '--db', db], { stdin: '{"id":3,"username":"three"}' });
     write(jsonLines(...profiles(2).map((line) => ({ ...line, banned: false }))));
     const pruning = ['--prune', '--prune-limit', '100%', '--as-of', asOf];
     expect(await importing([file, ...pruning])).toEqual({

@@ -52,9 +52,3 @@ describe('profiles list', () => {
     expect(await run('list', flag, value)).toEqual({ code: 2, stdout: '', stderr: `${sentence}\n` });
   });
 });
-
-test('profiles count prints only the number of all profiles, or of those that match the filters', async () => {
-  expect(await run('count')).toEqual({ code: 0, stdout: '3\n', stderr: '' });
-  expect((await run('count', '--name', 'ada')).stdout).toBe('2\n');
-  expect((await run('count', '--banned', '--json')).stdout).toBe('{"count":1}\n');
-});

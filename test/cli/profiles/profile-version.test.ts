@@ -7,7 +7,6 @@ import { showKey } from '../../../shared/keys/view.ts';
 import { changeProfile } from '../../../shared/profiles/edit/change.ts';
 import { shownProfile } from '../../../shared/profiles/profile-version.ts';
 import { onBox } from '../../support/actors.ts';
-import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
 import { changeByHand, exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue, waitingWhile } from '../../support/keys.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
@@ -89,29 +88,6 @@ test('profiles import --prune asks again with the new number if a UID was given 
     { id: 7, username: 'ada' },
     { id: 9, username: 'new' },
   ]);
-});
-
-test('profiles links set refuses if the profile was renamed while it read stdin', async () => {
-  const { deps, variables } = await world();
-  const child = Bun.spawn(profilectlWords(['profiles', 'links', 'set', 'ada', '-', '--json']), {
-    env: commandEnvironment(variables),
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  // The command reads the end of its input only after it has looked up the profile.
-  const links = `${' '.repeat(1_000_000)}[{"id":"l1","name":"site","link":"https://example.org"}]`;
-  child.stdin.write(links.slice(0, 999_000));
-  await child.stdin.flush();
-  await importLines(deps, MOVED);
-  child.stdin.write(links.slice(999_000));
-  await child.stdin.end();
-  const stderr = await new Response(child.stderr).text();
-  expect([await child.exited, stderr]).toEqual([
-    1,
-    '{"error":"The profile with the UID 7 has changed since it was shown: the username is now countess. Nothing was done."}\n',
-  ]);
-  expect(await exportText(deps)).not.toContain('example.org"}');
 });
 
 describe('a profile that changes while a command waits for the write lock', () => {

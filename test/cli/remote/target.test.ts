@@ -177,9 +177,5 @@ test('a command that works only on the server itself ignores logins, and refuses
   expect(await run('version')).toMatchObject({ code: 0, stderr: '' });
   expect((await run('db', 'check', '--db', '/nowhere.db')).stderr).toStartWith('There is no database at /nowhere.db.');
   expect(await run('db', 'check', '--host', A)).toEqual(box('db check'));
-  expect(await run('--host', 'nonsense', 'keys', 'check')).toMatchObject({
-    code: 1,
-    stderr: '"profilectl keys check" does not use a server; it does not support --host.\n',
-  });
   expect(await run('profiles', 'list', '--host', A, '--db', 'x.db')).toEqual(box('profiles list'));
 });

@@ -117,8 +117,6 @@ describe('profilectl tokens', () => {
     const ambiguous = await run('tokens', 'remove', 'backend', '--yes');
     expect(ambiguous).toMatchObject({ code: 1, stderr: expect.stringContaining(`${older}`) });
     expect((await run('tokens', 'remove', older as string)).code).toBe(2);
-    const candidates = (await run('completion', '--candidates', '--', 'tokens', 'remove', '')).stdout;
-    expect(candidates.split('\n').sort()).toEqual(['', `${older}\tBackend`, `${newer}\tbackend`].sort());
     insertProfile(access.db, { id: 7 });
     enterHandOver(access, ticketFor(access, 7, older), null, CLIENT);
     expect(await run('tokens', 'remove', older as string, '--yes')).toEqual({

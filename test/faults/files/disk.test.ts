@@ -244,7 +244,10 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const backup = join(tempFolder(), 'backup.db');
     expect((await run('db', 'backup', backup)).code).toBe(0);
     expect((await run('profiles', 'erase', 'n7', '--yes')).code).toBe(0);
-    expect((await run('profiles', 'rename', 'n8', 'new8')).code).toBe(0);
+    expect(
+      (await profilectl(['profiles', 'import', '-', '--merge'], { variables, stdin: '{"id":8,"username":"new8"}' }))
+        .code,
+    ).toBe(0);
     const files = () => readdirSync(disk.folder).filter((name) => !name.endsWith('.lock'));
     const before = files().sort();
     const restore = ['db', 'restore', backup, '--yes', '--erase-again'];

@@ -169,20 +169,18 @@ describe('lists', () => {
     expect(pages.slice(0, -1).every(({ length }) => length === 50)).toBe(true);
     expect([pages.length > 1, new Set(all).size]).toEqual([true, all.length]);
     expect(made.filter((one) => !all.includes(one))).toEqual([]);
-    const bots = all.filter((_, at) => /bot/i.test(pages.flat()[at]?.name ?? ''));
     // The body names the cursor: an identifier, whose key's current position counts.
-    const { keys: two, next } = (await (await call(server, `${open}&name=bot&limit=2`, grace)).json()) as List & {
+    const { keys: two, next } = (await (await call(server, `${open}&limit=2`, grace)).json()) as List & {
       next: string;
     };
     expect([two.length, next]).toEqual([2, two[1]?.identifier as string]);
-    const following = await read(`${open}&name=BOT&limit=1&after=${next}`);
-    expect(following.keys.map(({ identifier }) => identifier)).toEqual([bots[bots.indexOf(next) + 1] as string]);
+    const following = await read(`${open}&limit=1&after=${next}`);
+    expect(following.keys.map(({ identifier }) => identifier)).toEqual([all[all.indexOf(next) + 1] as string]);
     const bystander = await newOwner();
     await expectRefused(await call(server, `${KEYS}?after=${next}`, bystander.token), 404, 'not_found');
     const active = await read(`${KEYS}?state=Active`);
     expect(active.lastUses[used]).toBe(new Date(clock.nowMs()).toISOString());
-    expect((await read(`${KEYS}?unused=90d`)).keys).toEqual([]);
-    for (const query of ['state=', 'limit=x', 'unused=much'])
+    for (const query of ['state=', 'limit=x', 'unused=90d'])
       await expectRefused(await call(server, `${KEYS}?${query}`, grace), 400, 'bad_parameter');
     await expectRefused(await call(server, `${KEYS}/${used}/usage?days=x`, grace), 400, 'bad_parameter');
     const usage = (await (await call(server, `${KEYS}/${used}/usage`, grace)).json()) as { days: object[] };

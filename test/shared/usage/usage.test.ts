@@ -7,10 +7,10 @@ import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { closeUsage, openUsage, saveUsage } from '../../../shared/usage/usage.ts';
 import { countUsage, dayOf } from '../../../shared/usage/usage-counter.ts';
 import { openUsageStore } from '../../../shared/usage/usage-store.ts';
-import { keyUsage, lastUses, unusedKeys } from '../../../shared/usage/usage-view.ts';
+import { keyUsage } from '../../../shared/usage/usage-view.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
-import { issue, keysListed, request } from '../../support/keys.ts';
+import { issue } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -131,26 +131,6 @@ test('counts are kept for 400 days, including today', async () => {
   const { days } = keyUsage(deps, identifier, USAGE_DAYS);
   expect([days.length, days.filter(({ ok }) => ok > 0).length]).toEqual([400, 400]);
   expect(deps.db.$client.query('SELECT count(*) AS rows FROM key_usage').get()).toEqual({ rows: 400 });
-});
-
-test('a key counts as unused if it is Active and was neither used nor approved during the given time', async () => {
-  const { deps, identifier: old, usage } = await world();
-  const { identifier: never } = await issue(deps);
-  await request(deps);
-  deps.clock.advance(60 * DAY_MS);
-  insertProfile(deps.db, { id: 2 });
-  const { identifier: young } = await issue(deps, { profile: 'user2' });
-  const unused = (days: number) => unusedKeys(deps, days * DAY_MS).map(({ identifier }) => identifier);
-  countUsage(usage.counter, { identifier: old }, 'rate_limited');
-  closeUsage(usage);
-  expect(unused(60)).toEqual([never]);
-  expect(unused(61)).toEqual([]);
-  deps.clock.advance(30 * DAY_MS);
-  expect(unused(30).sort()).toEqual([old, never, young].sort());
-  expect(unused(31)).toEqual([never]);
-  expect(unusedKeys(deps, DAY_MS, { profileId: 2 }).map(({ identifier }) => identifier)).toEqual([young]);
-  expect([...lastUses(deps, [old, never, young]).keys()]).toEqual([old]);
-  await expect(keysListed(deps, { unusedForMs: 401 * DAY_MS })).rejects.toThrow('at most 400d');
 });
 
 test('a database that is gone is not replaced by an empty one', async () => {

@@ -1,5 +1,4 @@
 import { afterAll, expect, test } from 'bun:test';
-import { keyNamesAt } from '../../../../cli/completion/candidates.ts';
 import { remoteKeys } from '../../../../cli/keys/remote/remote-keys.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import { KEY_ANSWER } from '../../../support/network/answers.ts';
@@ -52,20 +51,4 @@ test('a page of a list is one request, for the keys after the one that is named'
   const page = await remoteKeys(host).perform(OPERATIONS.list, { limit: 1, after: 'k7Qm2XaB' });
   expect(page).toEqual({ keys: [KEY_ANSWER], lastUses: new Map(), next: KEY_ANSWER.identifier });
   expect(asked).toEqual(['?limit=1&after=k7Qm2XaB']);
-});
-
-test('completion accepts only valid identifiers from a server', async () => {
-  const completed = (keys: unknown[]) =>
-    keyNamesAt(
-      serverOf(() => Response.json({ keys, lastUses: {}, next: null })),
-      [],
-    );
-  const others = [
-    null,
-    7,
-    {},
-    ...['$(reboot)', 'k7Qm2Xa ', '', 7].map((identifier) => ({ ...KEY_ANSWER, identifier })),
-  ];
-  for (const other of others) expect((await refusal(completed([KEY_ANSWER, other]))).code).toBe('refused');
-  expect(await completed([KEY_ANSWER])).toEqual([KEY_ANSWER]);
 });

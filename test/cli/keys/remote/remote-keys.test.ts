@@ -110,8 +110,6 @@ test(
         [0, () => asking('Bot 2', DESCRIPTION)],
         [0, () => ['keys', 'list']],
         [0, () => ['keys', 'list', '--json', '--state', 'Pending', '--profile', 'ADA'], 'drawn'],
-        [0, () => ['keys', 'list', '--unused', '90d'], 'drawn'],
-        [2, () => ['keys', 'list', '--unused', '90d', '--state', 'Active'], 'drawn'],
         [1, () => ['keys', 'list', '--profile', 'nobody'], 'drawn'],
         [0, (ids) => ['keys', 'show', ids[0] as string]],
         [0, (ids) => ['keys', 'show', ids[1] as string, '--json'], 'drawn'],

@@ -4,7 +4,6 @@ import { showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
 import { DESCRIPTION, issue, mailedSecrets, request } from '../../../support/keys.ts';
-import { runCommand } from '../../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../../support/machine/terminal.ts';
 import { startSmtp } from '../../../support/mail/smtp.ts';
 import { confirming, DECISION_PAGE, profilectlAt, remoteWorld } from '../../../support/portal/remote.ts';
@@ -132,26 +131,6 @@ test(
     expect(done).toMatchObject({ code: 75, stdout: '' });
     expect(done.stderr).toContain('450');
     expect(done.stderr).toEndWith(` Key ${identifier} is still pending.\n`);
-  },
-  LIMIT_MS,
-);
-
-test(
-  'completion offers identifiers of keys on the server',
-  async () => {
-    const own = await remoteWorld();
-    const [pending, { identifier: active }] = [
-      await request(own.access, { profile: 'ada' }),
-      await issue(own.access, { profile: 'ada', name: 'A \u202ebot' }),
-    ];
-    const candidates = async (words: string[], token = own.adminToken) =>
-      (await runCommand(['completion', '--candidates', '--', ...words], { variables: { PROFILECTL_TOKEN: token } }))
-        .stdout;
-    const host = ['--host', own.server.url];
-    expect(await candidates([...host, 'keys', 'approve', ''])).toBe(`${pending}\tpending, ada: Bot\n`);
-    expect(await candidates(['keys', 'revoke', ...host, ''])).toBe(`${active}\tActive, ada: A bot\n`);
-    expect(await candidates(['keys', 'show', ...host, ''], 'plt_none')).toBe('');
-    expect(await candidates(['keys', 'show', '--host', 'http://127.0.0.1:1', ''])).toBe('');
   },
   LIMIT_MS,
 );

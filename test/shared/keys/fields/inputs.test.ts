@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import type { z } from 'zod';
 import { readFlags } from '../../../../cli/keys/command.ts';
 import { decidedFields, fieldsOf, readDecision } from '../../../../server/portal/passkeys/decision-form.ts';
-import { DAY_MS } from '../../../../shared/clock.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { factsOf } from '../../../../shared/keys/fields/input-facts.ts';
 import { GRANT } from '../../../../shared/keys/fields/input-groups.ts';
@@ -28,9 +27,6 @@ test.each([
   ['days', ['1', '400'], [1, 400]],
   ['days', ['0', '401', '1.5', 'x', '-1', '1e1'], 'The number of days must be a whole number from 1 to 400.'],
   ['limit', ['0', '1001', 'x'], 'The limit must be a whole number from 1 to 1000.'],
-  ['unusedForMs', ['90d'], [90 * DAY_MS]],
-  ['unusedForMs', ['soon', '2027-01-01'], 'The time unused must be a duration such as 90d or 12h.'],
-  ['unusedForMs', ['401d'], 'The unused time must be at most 400d, since usage is not stored for longer.'],
   ['states', ['ACTIVE,pending'], [['Active', 'pending']]],
 ] as const)('typed %s: %j', (name, texts, wanted) => {
   for (const [at, text] of texts.entries()) {
