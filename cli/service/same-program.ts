@@ -1,4 +1,4 @@
-import { MIGRATIONS } from '../../shared/db/migrations.ts';
+import { MIGRATIONS } from '../../shared/db/migrate.ts';
 import { AppError } from '../../shared/errors.ts';
 import { VERSION } from '../../shared/version.ts';
 

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Opened, openFile, orClose, type Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { migrate, type SchemaState, schemaState } from '../db/migrate.ts';
-import { MIGRATIONS } from '../db/migrations.ts';
+import { MIGRATIONS, migrate, type SchemaState, schemaState } from '../db/migrate.ts';
 import { foreignOwner } from '../db/owner.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { makeReserve, refillReserve, refuseSecondName, spendReserve } from './disk.ts';

@@ -1,7 +1,6 @@
 import { readSchema, type SchemaRow } from '../db/catalog.ts';
 import { openInMemory, type Sqlite } from '../db/connect.ts';
-import { appliedMigrations, applyMigrations } from '../db/migrate.ts';
-import { MIGRATIONS } from '../db/migrations.ts';
+import { applyMigrations, MIGRATIONS, schemaVersion } from '../db/migrate.ts';
 
 /** A table, index, trigger or view that differs from the one made by the migrations. */
 export type SchemaDifference = { type: string; name: string; how: 'missing' | 'foreign' | 'changed' };
@@ -9,7 +8,7 @@ export type SchemaDifference = { type: string; name: string; how: 'missing' | 'f
 /** Compares a database's schema with the one that its migrations make in an empty database. */
 export function compareSchema(sqlite: Sqlite): SchemaDifference[] {
   using made = openInMemory();
-  applyMigrations(made, MIGRATIONS.slice(0, appliedMigrations(sqlite)));
+  applyMigrations(made, MIGRATIONS.slice(0, schemaVersion(sqlite)));
   const [wanted, found] = [rowsByName(made), rowsByName(sqlite)];
   return [...new Map([...wanted, ...found])].flatMap(([key, { type, name }]) => {
     if (!found.has(key)) return { type, name, how: 'missing' };

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
-import { appliedMigrations, schemaState } from '../db/migrate.ts';
+import { schemaState, schemaVersion } from '../db/migrate.ts';
 import { giveToOwnerOf } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
 import { AppError, fileRefusal } from '../errors.ts';
@@ -37,7 +37,7 @@ export function verifyFile(path: string, access: 'read' | 'write', name = path):
     if (damage !== undefined) throw fileRefusal(`${name} is damaged: ${damage}.`);
     const strange = access === 'read' ? strangeSchema(sqlite) : null;
     if (strange !== null) throw fileRefusal(`${name} was changed outside of this program: ${strange}.`);
-    const schema = appliedMigrations(sqlite);
+    const schema = schemaVersion(sqlite);
     return { bytes: statSync(path).size, ...countRows(sqlite), schema, isOlder: state === 'older' };
   });
 }

@@ -1,6 +1,6 @@
 import type { Sqlite } from './connect.ts';
 
-/** Whether a file has this table. A file that is about to be replaced may be empty, or from before version 0.1.0. */
+/** Whether a file has this table. A file that is about to be replaced may lack some. */
 export function hasTable(sqlite: Sqlite, name: string): boolean {
   return sqlite.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== null;
 }

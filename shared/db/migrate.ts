@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import first from '../../drizzle/main/0001.sql' with { type: 'text' };
 import { type AppError, fileRefusal } from '../errors.ts';
 import { writeApplicationId } from './catalog.ts';
 import type { Sqlite } from './connect.ts';
-import { LAST_UNRELEASED_COMMIT, MIGRATIONS, type Migration } from './migrations.ts';
 import { realPath } from './real-path.ts';
 
 /**
@@ -12,59 +12,33 @@ import { realPath } from './real-path.ts';
  */
 export const APPLICATION_ID = 0x504c4b31;
 
+/**
+ * The files of drizzle/main in order, each applied once; `PRAGMA user_version` counts those that a database has. Never
+ * edit one after release.
+ */
+export const MIGRATIONS: readonly string[] = [first];
+
 /** How a database's schema compares with that of this program. */
 export type SchemaState = 'new' | 'older' | 'current';
 
-/**
- * Compares a database with the known migrations; it is also `older` if only its list of migrations differs. Throws
- * `refused` if the file is another program's, was made by a newer version or before the first one, or has migrations
- * that differ from the released ones.
- */
+/** Throws `refused` if the file is another program's or was made by a newer version. */
 export function schemaState(sqlite: Sqlite, path: string, migrations = MIGRATIONS): SchemaState {
   // One statement reads all values from one snapshot: another process may be creating the tables.
-  const { id, tables, lists } = sqlite
+  const { id, version, tables } = sqlite
     .query(
-      `SELECT (SELECT count(*) FROM sqlite_schema) AS tables,
-        (SELECT count(*) FROM sqlite_schema WHERE name = 'migrations') AS lists, application_id AS id FROM pragma_application_id`,
+      `SELECT application_id AS id, user_version AS version, (SELECT count(*) FROM sqlite_schema) AS tables
+        FROM pragma_application_id, pragma_user_version`,
     )
-    .get() as { id: number; tables: number; lists: number };
+    .get() as { id: number; version: number; tables: number };
   if (tables === 0 && id === 0) return 'new';
-  if (id !== APPLICATION_ID || lists === 0) throw fileRefusal(`${path} is not a Profile Lookup database.`);
-  const { applied, list, changed } = compareMigrations(sqlite, migrations);
-  if (list === 'unreleased') throw unreleasedDatabase(path);
-  if (applied > migrations.length) throw newerDatabase(path, applied, migrations.length);
-  if (changed !== null)
-    throw fileRefusal(`The database ${path} has a different migration ${changed} than this version.`);
-  return list === 'replaced' || applied < migrations.length ? 'older' : 'current';
+  if (id !== APPLICATION_ID || version < 1) throw fileRefusal(`${path} is not a Profile Lookup database.`);
+  if (version > migrations.length) throw newerDatabase(path, version, migrations.length);
+  return version < migrations.length ? 'older' : 'current';
 }
 
-/**
- * The result of comparing the list of migrations in a file with the known ones: how many were applied, and the name of
- * the first that differs, or null. A `replaced` list is the complete one from before version 0.1.0, which the first
- * migration replaces: it counts as that one migration. An `unreleased` list is an incomplete or earlier one.
- */
-export type Compared = { applied: number; list: 'known' | 'replaced' | 'unreleased'; changed: string | null };
-
-/** Compares the list of migrations in a file with the known ones. */
-export function compareMigrations(sqlite: Sqlite, migrations: readonly Migration[]): Compared {
-  const rows = sqlite
-    .query<{ name: string; sha256: string }, []>('SELECT name, sha256 FROM migrations ORDER BY number')
-    .all();
-  const replaces = migrations[0]?.replaces;
-  if (replaces?.firsts.includes(rows[0]?.sha256 ?? '')) {
-    const isWhole = sha256(rows.map((row) => `${row.name} ${row.sha256}`).join('\n')) === replaces.all;
-    return { applied: 1, list: isWhole ? 'replaced' : 'unreleased', changed: null };
-  }
-  const changed = rows.find((row, at) => {
-    const known = migrations[at];
-    return known !== undefined && row.sha256 !== sha256(known.sql);
-  });
-  return { applied: rows.length, list: 'known', changed: changed?.name ?? null };
-}
-
-function unreleasedDatabase(path: string): AppError {
-  const way = `run "profilectl serve" of commit ${LAST_UNRELEASED_COMMIT} on it once, and then this version`;
-  return fileRefusal(`The database ${path} was made before version 0.1.0 and can't be upgraded directly: ${way}.`);
+/** How many migrations a file has. */
+export function schemaVersion(sqlite: Sqlite): number {
+  return (sqlite.query('PRAGMA user_version').get() as { user_version: number }).user_version;
 }
 
 function newerDatabase(path: string, applied: number, known: number): AppError {
@@ -125,48 +99,21 @@ export function migrate(
 function applyMissing(
   sqlite: Sqlite,
   path: string,
-  migrations: readonly Migration[],
+  migrations: readonly string[],
   beforeUpgrade: (applied: number) => void,
 ): void {
   const state = schemaState(sqlite, path, migrations);
+  if (state === 'current') return;
   if (state === 'new') writeApplicationId(sqlite, APPLICATION_ID);
-  const applied = state === 'older' ? appliedMigrations(sqlite, migrations) : migrations.length;
-  if (applied < migrations.length) beforeUpgrade(applied);
+  else beforeUpgrade(schemaVersion(sqlite));
   applyMigrations(sqlite, migrations);
   if (sqlite.query('PRAGMA foreign_key_check').all().length > 0) {
     throw fileRefusal(`Migrating ${path} would break its foreign keys; nothing was changed.`);
   }
 }
 
-/**
- * Applies the migrations that a file lacks, inside the caller's transaction. A list that the first migration replaces
- * is rewritten as that migration.
- */
-export function applyMigrations(sqlite: Sqlite, migrations: readonly Migration[]): void {
-  sqlite.run(
-    'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
-  );
-  const note = ({ name, sql }: Migration) =>
-    sqlite.run("INSERT INTO migrations (name, sha256, applied_at) VALUES (?, ?, unixepoch('now') * 1000)", [
-      name,
-      sha256(sql),
-    ]);
-  const { applied, list } = compareMigrations(sqlite, migrations);
-  if (list === 'replaced') {
-    sqlite.run('DELETE FROM migrations');
-    migrations.slice(0, applied).forEach(note);
-  }
-  for (const migration of migrations.slice(applied)) {
-    for (const statement of migration.sql.split('--> statement-breakpoint')) sqlite.run(statement);
-    note(migration);
-  }
-}
-
-/** The number of applied migrations, which is the version of the schema. */
-export function appliedMigrations(sqlite: Sqlite, migrations = MIGRATIONS): number {
-  return compareMigrations(sqlite, migrations).applied;
-}
-
-function sha256(text: string): string {
-  return new Bun.CryptoHasher('sha256').update(text).digest('hex');
+/** Applies the migrations that a file lacks, inside the caller's transaction. */
+export function applyMigrations(sqlite: Sqlite, migrations: readonly string[]): void {
+  for (const migration of migrations.slice(schemaVersion(sqlite))) sqlite.run(migration);
+  sqlite.run(`PRAGMA user_version = ${migrations.length}`);
 }

@@ -12,7 +12,7 @@ import {
 } from 'drizzle-orm/sqlite-core';
 
 // The tables of the sessions file. Times are milliseconds since 1970 (UTC). Tokens, codes, challenges and URLs that
-// give access are stored only as their SHA-256. Migrations add what drizzle-kit can't express: STRICT and WITHOUT
+// give access are stored only as their SHA-256. The SQL adds what Drizzle can't express: STRICT and WITHOUT
 // ROWID.
 
 /** The purpose of a one-time secret. */

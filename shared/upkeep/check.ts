@@ -1,6 +1,5 @@
 import { beginSnapshot, type Opened, type Sqlite } from '../db/connect.ts';
-import { appliedMigrations } from '../db/migrate.ts';
-import { MIGRATIONS } from '../db/migrations.ts';
+import { MIGRATIONS, schemaVersion } from '../db/migrate.ts';
 import { withTables } from '../db/tables.ts';
 import { compareSchema, type SchemaDifference } from '../db-files/schema-objects.ts';
 import { countRows, damages } from '../db-files/snapshot.ts';
@@ -44,7 +43,7 @@ function check(sqlite: Sqlite, onStep: (step: CheckStep) => void): Checked {
   const isDatabaseSound = faults.length === 0;
   add(sessionsFaults(sqlite.filename));
   onStep('schema');
-  const isCurrent = appliedMigrations(sqlite) === MIGRATIONS.length;
+  const isCurrent = schemaVersion(sqlite) === MIGRATIONS.length;
   const schema = [...guarded(() => schemaFaults(sqlite))];
   add(schema);
   const isReadable = isCurrent && isDatabaseSound && schema.length === 0;

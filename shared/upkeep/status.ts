@@ -5,7 +5,7 @@ import { DAY_MS, isoTime } from '../clock.ts';
 import { certificateWarning } from '../config/report.ts';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { MIGRATIONS } from '../db/migrations.ts';
+import { MIGRATIONS } from '../db/migrate.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
 import { looseModes } from '../db-files/loose-modes.ts';
 import { isServed } from '../db-files/serving.ts';

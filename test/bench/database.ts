@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from 'node
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import type { Db } from '../../shared/db/connect.ts';
-import { MIGRATIONS } from '../../shared/db/migrations.ts';
+import { MIGRATIONS } from '../../shared/db/migrate.ts';
 import { apiKeys } from '../../shared/db/schema/keys.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';

@@ -15,8 +15,8 @@ import type { ActorKind } from '../../actor.ts';
 import type { AttemptResult, KeyEventName, KeyState, NoticeKind, Permission } from '../key-columns.ts';
 import { profiles } from './profiles.ts';
 
-// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. Migrations add what
-// drizzle-kit can't express: STRICT, WITHOUT ROWID and triggers.
+// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
+// Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
 
 /** A stored rate limit: `quota` requests in any window of `windowSeconds` seconds. */
 export type StoredRateLimit = { quota: number; windowSeconds: number };

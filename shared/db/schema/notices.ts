@@ -4,8 +4,8 @@ import type { NoticeKind, NoticeResult } from '../key-columns.ts';
 import { apiKeys } from './keys.ts';
 import { profiles } from './profiles.ts';
 
-// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. Migrations add what
-// drizzle-kit can't express: STRICT, WITHOUT ROWID and triggers.
+// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
+// Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
 
 /**
  * The subject of a notice. About a key: the entry of its history, or the step of a reminder (days before the expiry,

@@ -3,8 +3,8 @@ import { blob, check, index, integer, primaryKey, sqliteTable, text, uniqueIndex
 import type { ActorKind } from '../../actor.ts';
 import type { BackendRight, PeopleEventName } from '../people-columns.ts';
 
-// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. Migrations add what
-// drizzle-kit can't express: STRICT, WITHOUT ROWID and triggers.
+// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
+// Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
 
 /** Admins of the Developer Platform. An admin counts only with at least one confirmed passkey. */
 export const admins = sqliteTable(

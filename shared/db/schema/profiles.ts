@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../../actor.ts';
 
-// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. Migrations add what
-// drizzle-kit can't express: STRICT, WITHOUT ROWID and triggers.
+// Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
+// Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
 
 /**
  * Profiles without their names and links. `shared/profiles/fields.ts` defines the meaning of each column, and which are
@@ -34,7 +34,7 @@ export const profiles = sqliteTable(
     email: text(),
     /**
      * Distinguishes the row from an earlier one with the same id: a random number of 53 bits that INSERT draws and
-     * UPDATE never changes; 0 in rows of some commits before version 0.1.0. Sign-ins are bound to it.
+     * UPDATE never changes. Sign-ins are bound to it.
      */
     generation: integer().notNull().default(0),
     /**

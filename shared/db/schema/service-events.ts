@@ -4,7 +4,7 @@ import type { ActorKind } from '../../actor.ts';
 import type { ServiceEventName } from '../people-columns.ts';
 import { profiles } from './profiles.ts';
 
-// Times are milliseconds since 1970 (UTC). Migrations add what drizzle-kit can't express: STRICT, WITHOUT ROWID and
+// Times are milliseconds since 1970 (UTC). drizzle/main adds what Drizzle can't express: STRICT, WITHOUT ROWID and
 // triggers.
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
-import { MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { MIGRATIONS } from '../../../shared/db/migrate.ts';
 import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { readLastDone } from '../../../shared/upkeep/chore-times.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';

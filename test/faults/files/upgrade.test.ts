@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
-import { MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { MIGRATIONS, schemaVersion } from '../../../shared/db/migrate.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { backupDatabase } from '../../../shared/upkeep/backup.ts';
@@ -52,9 +52,9 @@ async function makeSample() {
 function schemaOf(path: string): number {
   // Opened for writing, because a transaction of a killed process has to be rolled back first.
   const sqlite = openBare(path, 'write');
-  const { n } = sqlite.query('SELECT count(*) AS n FROM migrations').get() as { n: number };
+  const version = schemaVersion(sqlite);
   sqlite.close();
-  return n;
+  return version;
 }
 
 /** Upgrades a database as `serve` does, and returns the result of its check. */
@@ -70,7 +70,7 @@ function rowsOf(sqlite: Sqlite): unknown[] {
   const before = openBare(DATABASE, 'read');
   const tables = before
     .query<{ name: string }, []>(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('migrations', 'sqlite_sequence') ORDER BY name",
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_sequence' ORDER BY name",
     )
     .all();
   const rows = tables.map(({ name }) => {

@@ -7,7 +7,7 @@ import { createLog } from '../../../server/observability/log.ts';
 import { startVacuumTimer } from '../../../server/process/vacuum-timer.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { readErasures } from '../../../shared/db/erasures.ts';
-import { MIGRATIONS } from '../../../shared/db/migrations.ts';
+import { MIGRATIONS } from '../../../shared/db/migrate.ts';
 import { lockForImport } from '../../../shared/db-files/import-lock.ts';
 import { vacuumDatabase } from '../../../shared/db-files/vacuum.ts';
 import { onBox } from '../../support/actors.ts';

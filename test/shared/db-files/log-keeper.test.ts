@@ -15,7 +15,7 @@ const READERS = (path: string) => `
   const readers = [1, 2].map(() => openDatabase(${JSON.stringify(path)}, 'use').$client);
   const begin = (reader) => {
     reader.run('BEGIN');
-    reader.query('SELECT count(*) FROM migrations').get();
+    reader.query('SELECT count(*) FROM profiles').get();
   };
   begin(readers[0]);
   for (let turn = 1; ; turn++) {

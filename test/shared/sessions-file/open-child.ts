@@ -12,6 +12,7 @@ process.stdout.write('ready\n');
 for await (const _line of console) {
   const file = openSessionsFile(databasePath);
   const count = (table: string) => file.sqlite.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get()?.n;
-  process.stdout.write(`${count('mail_counts')} mail, ${count('migrations')} migrations\n`);
+  const { user_version } = file.sqlite.query('PRAGMA user_version').get() as { user_version: number };
+  process.stdout.write(`${count('mail_counts')} mail, ${user_version} migrations\n`);
   closeSessionsFile(file);
 }

@@ -1,18 +1,14 @@
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openFile } from '../../../shared/db/connect.ts';
-import { migrate } from '../../../shared/db/migrate.ts';
-import { MIGRATIONS, type Migration } from '../../../shared/db/migrations.ts';
+import { MIGRATIONS, migrate } from '../../../shared/db/migrate.ts';
 import { PROJECT } from '../cli.ts';
 import { tempFolder } from '../world.ts';
 
-const NEXT: Migration = {
-  name: 'next',
-  sql: readFileSync(join(PROJECT, 'test/fixtures/next-version.sql'), 'utf8'),
-};
+const NEXT = readFileSync(join(PROJECT, 'test/fixtures/next-version.sql'), 'utf8');
 
 /** The migrations of a made-up next version. */
-export const NEXT_MIGRATIONS: readonly Migration[] = [...MIGRATIONS, NEXT];
+export const NEXT_MIGRATIONS: readonly string[] = [...MIGRATIONS, NEXT];
 
 /** Makes a database as the current version does, or with these migrations. `fill` are statements that add content. */
 export function makeDatabase(path: string, fill: readonly string[] = [], migrations = MIGRATIONS): void {
@@ -38,9 +34,9 @@ export function nextVersion(): Program {
     if (edited === text) throw new Error(`${file} has changed: adapt nextVersion().`);
     writeFileSync(join(folder, file), edited);
   };
-  const add = (file: string, migration: Migration) => edit(file, /\n\];\n$/, `\n  ${JSON.stringify(migration)},\n];\n`);
+  const add = (file: string, migration: string) => edit(file, '= [first];', `= [first, ${JSON.stringify(migration)}];`);
   edit('package.json', /"version": "[^"]+"/, '"version": "99.0.0"');
-  add('shared/db/migrations.ts', NEXT);
-  add('shared/sessions-file/migrations.ts', { name: 'next', sql: 'ALTER TABLE `mail_counts` ADD `kind` text' });
+  add('shared/db/migrate.ts', NEXT);
+  add('shared/sessions-file/tables.ts', 'ALTER TABLE `mail_counts` ADD `kind` text');
   return { folder, words: [process.execPath, '--no-env-file', join(folder, 'cli/main.ts')] };
 }

@@ -1,5 +1,3 @@
--- A column on the line of the one before it was added to its table before version 0.1.0. Databases of that time have this
--- text in their schema, and `db check` compares it.
 CREATE TABLE `key_attempts` (
 	`identifier` text NOT NULL,
 	`number` integer NOT NULL,
@@ -10,14 +8,16 @@ CREATE TABLE `key_attempts` (
 	`permissions` text NOT NULL,
 	`rate_limits` text NOT NULL,
 	`expires_at` integer,
-	`result` text NOT NULL, `by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_attempts_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')), `retire_old_at` integer,
+	`result` text NOT NULL,
+	`by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_attempts_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	`retire_old_at` integer,
 	PRIMARY KEY(`identifier`, `number`),
-	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "key_attempts_result" CHECK("key_attempts"."result" IN ('open', 'accepted', 'refused', 'not confirmed', 'voided')),
-	CONSTRAINT "key_attempts_number" CHECK("key_attempts"."number" >= 1)
+	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`),
+	CONSTRAINT "key_attempts_result" CHECK(`result` IN ('open', 'accepted', 'refused', 'not confirmed', 'voided')),
+	CONSTRAINT "key_attempts_number" CHECK(`number` >= 1)
 ) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE UNIQUE INDEX `key_attempts_open` ON `key_attempts` (`identifier`) WHERE result = 'open';--> statement-breakpoint
+CREATE UNIQUE INDEX `key_attempts_open` ON `key_attempts` (`identifier`) WHERE result = 'open';
+
 CREATE TABLE `key_events` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`identifier` text NOT NULL,
@@ -26,11 +26,12 @@ CREATE TABLE `key_events` (
 	`event` text NOT NULL,
 	`from_state` text,
 	`to_state` text NOT NULL,
-	`detail` text, `by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
-	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action
+	`detail` text,
+	`by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`)
 ) STRICT;
---> statement-breakpoint
-CREATE INDEX `key_events_identifier` ON `key_events` (`identifier`,`id`);--> statement-breakpoint
+CREATE INDEX `key_events_identifier` ON `key_events` (`identifier`,`id`);
+
 CREATE TABLE `links` (
 	`profile_id` integer NOT NULL,
 	`position` integer NOT NULL,
@@ -42,23 +43,23 @@ CREATE TABLE `links` (
 	`clicks_count` integer,
 	`link_mode` text,
 	PRIMARY KEY(`profile_id`, `position`),
-	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "links_position" CHECK("links"."position" >= 0),
-	CONSTRAINT "links_clicks_count" CHECK("links"."clicks_count" >= 0)
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE cascade,
+	CONSTRAINT "links_position" CHECK(`position` >= 0),
+	CONSTRAINT "links_clicks_count" CHECK(`clicks_count` >= 0)
 ) STRICT, WITHOUT ROWID;
---> statement-breakpoint
+
 CREATE TABLE `profile_names` (
 	`folded` text PRIMARY KEY NOT NULL,
 	`profile_id` integer NOT NULL,
 	`position` integer NOT NULL,
 	`name` text NOT NULL,
-	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "profile_names_folded" CHECK(length("profile_names"."folded") BETWEEN 1 AND 64),
-	CONSTRAINT "profile_names_name" CHECK(length("profile_names"."name") BETWEEN 1 AND 64),
-	CONSTRAINT "profile_names_position" CHECK("profile_names"."position" >= 0)
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE cascade,
+	CONSTRAINT "profile_names_folded" CHECK(length(`folded`) BETWEEN 1 AND 64),
+	CONSTRAINT "profile_names_name" CHECK(length(`name`) BETWEEN 1 AND 64),
+	CONSTRAINT "profile_names_position" CHECK(`position` >= 0)
 ) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE UNIQUE INDEX `profile_names_profile` ON `profile_names` (`profile_id`,`position`);--> statement-breakpoint
+CREATE UNIQUE INDEX `profile_names_profile` ON `profile_names` (`profile_id`,`position`);
+
 CREATE TABLE `profiles` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`username` text NOT NULL,
@@ -74,24 +75,28 @@ CREATE TABLE `profiles` (
 	`show_followers_count` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	`auth_id` text,
-	`email` text, `generation` integer DEFAULT 0 NOT NULL, `address_changes` integer DEFAULT 0 NOT NULL, `written_at` integer DEFAULT 0 NOT NULL, `show_on_leaderboard` integer DEFAULT true NOT NULL CONSTRAINT "profiles_show_on_leaderboard" CHECK("show_on_leaderboard" IN (0, 1)),
-	CONSTRAINT "profiles_id" CHECK("profiles"."id" BETWEEN 1 AND 9007199254740991),
-	CONSTRAINT "profiles_banned" CHECK("profiles"."banned" IN (0, 1)),
-	CONSTRAINT "profiles_show_followers_count" CHECK("profiles"."show_followers_count" IN (0, 1)),
-	CONSTRAINT "profiles_views_count" CHECK("profiles"."views_count" BETWEEN 0 AND 9007199254740991),
-	CONSTRAINT "profiles_followers_count" CHECK("profiles"."followers_count" BETWEEN 0 AND 9007199254740991),
-	CONSTRAINT "profiles_badges" CHECK(json_type("profiles"."badges") = 'array'),
-	CONSTRAINT "profiles_assets" CHECK(json_type("profiles"."assets") = 'object'),
-	CONSTRAINT "profiles_customize" CHECK(json_type("profiles"."customize") = 'object'),
-	CONSTRAINT "profiles_discord_clean" CHECK(json_type("profiles"."discord_clean") = 'object')
+	`email` text,
+	`generation` integer DEFAULT 0 NOT NULL,
+	`address_changes` integer DEFAULT 0 NOT NULL,
+	`written_at` integer DEFAULT 0 NOT NULL,
+	`show_on_leaderboard` integer DEFAULT true NOT NULL CONSTRAINT "profiles_show_on_leaderboard" CHECK("show_on_leaderboard" IN (0, 1)),
+	CONSTRAINT "profiles_id" CHECK(`id` BETWEEN 1 AND 9007199254740991),
+	CONSTRAINT "profiles_banned" CHECK(`banned` IN (0, 1)),
+	CONSTRAINT "profiles_show_followers_count" CHECK(`show_followers_count` IN (0, 1)),
+	CONSTRAINT "profiles_views_count" CHECK(`views_count` BETWEEN 0 AND 9007199254740991),
+	CONSTRAINT "profiles_followers_count" CHECK(`followers_count` BETWEEN 0 AND 9007199254740991),
+	CONSTRAINT "profiles_badges" CHECK(json_type(`badges`) = 'array'),
+	CONSTRAINT "profiles_assets" CHECK(json_type(`assets`) = 'object'),
+	CONSTRAINT "profiles_customize" CHECK(json_type(`customize`) = 'object'),
+	CONSTRAINT "profiles_discord_clean" CHECK(json_type(`discord_clean`) = 'object')
 ) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX `profiles_auth_id` ON `profiles` (`auth_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `profiles_auth_id` ON `profiles` (`auth_id`);
+
 CREATE TRIGGER `key_events_never_deleted` BEFORE DELETE ON `key_events`
 BEGIN
 	SELECT RAISE(ABORT, 'the history is append-only');
 END;
---> statement-breakpoint
+
 CREATE TABLE `key_usage` (
 	`identifier` text NOT NULL,
 	`day` integer NOT NULL,
@@ -103,22 +108,22 @@ CREATE TABLE `key_usage` (
 	`failed` integer NOT NULL,
 	`last_used_at` integer NOT NULL,
 	PRIMARY KEY(`identifier`, `day`),
-	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "key_usage_counts" CHECK(min("key_usage"."ok", "key_usage"."not_found", "key_usage"."forbidden", "key_usage"."malformed", "key_usage"."limited", "key_usage"."failed") >= 0)
+	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`),
+	CONSTRAINT "key_usage_counts" CHECK(min(`ok`, `not_found`, `forbidden`, `malformed`, `limited`, `failed`) >= 0)
 ) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `key_usage_day` ON `key_usage` (`day`);--> statement-breakpoint
+CREATE INDEX `key_usage_day` ON `key_usage` (`day`);
+
 CREATE TABLE `profile_changes` (
 	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`profile_ids` text
 ) STRICT;
---> statement-breakpoint
+
 CREATE TABLE `erasures` (
 	`seq` integer PRIMARY KEY NOT NULL,
 	`at` integer NOT NULL,
 	`vacuumed_at` integer
 ) STRICT;
---> statement-breakpoint
+
 CREATE TRIGGER `key_events_never_changed` BEFORE UPDATE ON `key_events`
 WHEN NEW.`detail` IS NOT NULL OR NEW.`id` <> OLD.`id` OR NEW.`identifier` <> OLD.`identifier` OR NEW.`at` <> OLD.`at`
 	OR NEW.`by` <> OLD.`by` OR NEW.`by_kind` <> OLD.`by_kind` OR NEW.`event` <> OLD.`event`
@@ -126,7 +131,7 @@ WHEN NEW.`detail` IS NOT NULL OR NEW.`id` <> OLD.`id` OR NEW.`identifier` <> OLD
 BEGIN
 	SELECT RAISE(ABORT, 'the history is append-only');
 END;
---> statement-breakpoint
+
 CREATE TABLE `admins` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`name` text NOT NULL,
@@ -134,11 +139,11 @@ CREATE TABLE `admins` (
 	`generation` integer NOT NULL,
 	`user_handle` blob NOT NULL,
 	`added_at` integer NOT NULL,
-	CONSTRAINT "admins_name" CHECK(length("admins"."name") BETWEEN 1 AND 64),
-	CONSTRAINT "admins_user_handle" CHECK(length("admins"."user_handle") = 32)
+	CONSTRAINT "admins_name" CHECK(length(`name`) BETWEEN 1 AND 64),
+	CONSTRAINT "admins_user_handle" CHECK(length(`user_handle`) = 32)
 ) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX `admins_folded` ON `admins` (`folded`);--> statement-breakpoint
+CREATE UNIQUE INDEX `admins_folded` ON `admins` (`folded`);
+
 CREATE TABLE `passkeys` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`admin_id` integer NOT NULL,
@@ -152,16 +157,16 @@ CREATE TABLE `passkeys` (
 	`registered_by` text NOT NULL,
 	`confirmed_at` integer,
 	`last_used_at` integer,
-	FOREIGN KEY (`admin_id`) REFERENCES `admins`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "passkeys_credential_id" CHECK(length("passkeys"."credential_id") BETWEEN 1 AND 1023),
-	CONSTRAINT "passkeys_sign_count" CHECK("passkeys"."sign_count" BETWEEN 0 AND 4294967295),
-	CONSTRAINT "passkeys_is_backup_eligible" CHECK("passkeys"."is_backup_eligible" IN (0, 1)),
-	CONSTRAINT "passkeys_name" CHECK(length("passkeys"."name") BETWEEN 1 AND 64)
+	FOREIGN KEY (`admin_id`) REFERENCES `admins`(`id`),
+	CONSTRAINT "passkeys_credential_id" CHECK(length(`credential_id`) BETWEEN 1 AND 1023),
+	CONSTRAINT "passkeys_sign_count" CHECK(`sign_count` BETWEEN 0 AND 4294967295),
+	CONSTRAINT "passkeys_is_backup_eligible" CHECK(`is_backup_eligible` IN (0, 1)),
+	CONSTRAINT "passkeys_name" CHECK(length(`name`) BETWEEN 1 AND 64)
 ) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX `passkeys_credential_id` ON `passkeys` (`credential_id`);--> statement-breakpoint
-CREATE INDEX `passkeys_admin` ON `passkeys` (`admin_id`);--> statement-breakpoint
-CREATE UNIQUE INDEX `passkeys_unconfirmed` ON `passkeys` (`admin_id`) WHERE confirmed_at IS NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `passkeys_credential_id` ON `passkeys` (`credential_id`);
+CREATE INDEX `passkeys_admin` ON `passkeys` (`admin_id`);
+CREATE UNIQUE INDEX `passkeys_unconfirmed` ON `passkeys` (`admin_id`) WHERE confirmed_at IS NULL;
+
 CREATE TABLE `people_events` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`at` integer NOT NULL,
@@ -171,20 +176,20 @@ CREATE TABLE `people_events` (
 	`kind` text NOT NULL,
 	`name` text NOT NULL,
 	`detail` text,
-	CONSTRAINT "people_events_by_kind" CHECK("people_events"."by_kind" IN ('operator', 'admin', 'owner', 'platform', 'service')),
-	CONSTRAINT "people_events_kind" CHECK("people_events"."kind" IN ('admin', 'platform'))
+	CONSTRAINT "people_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	CONSTRAINT "people_events_kind" CHECK(`kind` IN ('admin', 'platform'))
 ) STRICT;
---> statement-breakpoint
+
 CREATE TRIGGER `people_events_never_deleted` BEFORE DELETE ON `people_events`
 BEGIN
 	SELECT RAISE(ABORT, 'the log is append-only');
 END;
---> statement-breakpoint
+
 CREATE TRIGGER `people_events_never_changed` BEFORE UPDATE ON `people_events`
 BEGIN
 	SELECT RAISE(ABORT, 'the log is append-only');
 END;
---> statement-breakpoint
+
 CREATE TABLE "notices" (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`identifier` text,
@@ -198,17 +203,17 @@ CREATE TABLE "notices" (
 	`result` text DEFAULT 'waiting' NOT NULL,
 	`fault` text,
 	`sent_at` integer,
-	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`),
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE cascade,
 	CONSTRAINT "notices_tries" CHECK(`tries` >= 0),
 	CONSTRAINT "notices_result" CHECK(`result` IN ('waiting', 'accepted', 'refused', 'dropped', 'moot')),
 	CONSTRAINT "notices_subject" CHECK((`identifier` IS NOT NULL) + (`profile_id` IS NOT NULL) = (`kind` <> 'enrolment'))
 ) STRICT;
---> statement-breakpoint
-CREATE INDEX `notices_key` ON `notices` (`identifier`,`recipient`,`id`);--> statement-breakpoint
-CREATE INDEX `notices_profile` ON `notices` (`profile_id`,`recipient`,`id`);--> statement-breakpoint
-CREATE INDEX `notices_waiting` ON `notices` ((kind = 'address'),`next_try_at`) WHERE result = 'waiting';--> statement-breakpoint
-CREATE INDEX `notices_requests` ON `notices` (`recipient`,`sent_at`) WHERE kind = 'request';--> statement-breakpoint
+CREATE INDEX `notices_key` ON `notices` (`identifier`,`recipient`,`id`);
+CREATE INDEX `notices_profile` ON `notices` (`profile_id`,`recipient`,`id`);
+CREATE INDEX `notices_waiting` ON `notices` ((kind = 'address'),`next_try_at`) WHERE result = 'waiting';
+CREATE INDEX `notices_requests` ON `notices` (`recipient`,`sent_at`) WHERE kind = 'request';
+
 CREATE TABLE `last_import` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`at` integer NOT NULL,
@@ -216,19 +221,19 @@ CREATE TABLE `last_import` (
 	`by_kind` text NOT NULL,
 	`lines` integer NOT NULL,
 	`refused` integer NOT NULL,
-	CONSTRAINT "last_import_id" CHECK("last_import"."id" = 1),
-	CONSTRAINT "last_import_by_kind" CHECK("last_import"."by_kind" IN ('operator', 'admin', 'owner', 'platform', 'service')),
-	CONSTRAINT "last_import_lines" CHECK("last_import"."refused" BETWEEN 0 AND "last_import"."lines")
+	CONSTRAINT "last_import_id" CHECK(`id` = 1),
+	CONSTRAINT "last_import_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	CONSTRAINT "last_import_lines" CHECK(`refused` BETWEEN 0 AND `lines`)
 ) STRICT;
---> statement-breakpoint
+
 CREATE TABLE `platform_erasures` (
 	`folded` text NOT NULL,
 	`day` integer NOT NULL,
 	`erased` integer NOT NULL,
 	PRIMARY KEY(`folded`, `day`),
-	CONSTRAINT "platform_erasures_erased" CHECK("platform_erasures"."erased" >= 0)
+	CONSTRAINT "platform_erasures_erased" CHECK(`erased` >= 0)
 ) STRICT, WITHOUT ROWID;
---> statement-breakpoint
+
 CREATE TABLE `platform_tokens` (
 	`identifier` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,
@@ -238,15 +243,15 @@ CREATE TABLE `platform_tokens` (
 	`is_without_address` integer NOT NULL,
 	`erase_limit` integer NOT NULL,
 	`added_at` integer NOT NULL,
-	CONSTRAINT "platform_tokens_identifier" CHECK(length("platform_tokens"."identifier") = 8),
-	CONSTRAINT "platform_tokens_name" CHECK(length("platform_tokens"."name") BETWEEN 1 AND 64),
-	CONSTRAINT "platform_tokens_token_hash" CHECK(length("platform_tokens"."token_hash") = 32),
-	CONSTRAINT "platform_tokens_rights" CHECK(json_array_length("platform_tokens"."rights") > 0),
-	CONSTRAINT "platform_tokens_is_without_address" CHECK("platform_tokens"."is_without_address" IN (0, 1)),
-	CONSTRAINT "platform_tokens_erase_limit" CHECK("platform_tokens"."erase_limit" >= 0)
+	CONSTRAINT "platform_tokens_identifier" CHECK(length(`identifier`) = 8),
+	CONSTRAINT "platform_tokens_name" CHECK(length(`name`) BETWEEN 1 AND 64),
+	CONSTRAINT "platform_tokens_token_hash" CHECK(length(`token_hash`) = 32),
+	CONSTRAINT "platform_tokens_rights" CHECK(json_array_length(`rights`) > 0),
+	CONSTRAINT "platform_tokens_is_without_address" CHECK(`is_without_address` IN (0, 1)),
+	CONSTRAINT "platform_tokens_erase_limit" CHECK(`erase_limit` >= 0)
 ) STRICT;
---> statement-breakpoint
-CREATE INDEX `platform_tokens_folded` ON `platform_tokens` (`folded`);--> statement-breakpoint
+CREATE INDEX `platform_tokens_folded` ON `platform_tokens` (`folded`);
+
 CREATE TABLE `last_feed` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`at` integer NOT NULL,
@@ -254,19 +259,19 @@ CREATE TABLE `last_feed` (
 	`by_kind` text NOT NULL,
 	`lines` integer NOT NULL,
 	`refused` integer NOT NULL,
-	CONSTRAINT "last_feed_id" CHECK("last_feed"."id" = 1),
-	CONSTRAINT "last_feed_by_kind" CHECK("last_feed"."by_kind" IN ('operator', 'admin', 'owner', 'platform', 'service')),
-	CONSTRAINT "last_feed_lines" CHECK("last_feed"."refused" BETWEEN 0 AND "last_feed"."lines")
+	CONSTRAINT "last_feed_id" CHECK(`id` = 1),
+	CONSTRAINT "last_feed_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	CONSTRAINT "last_feed_lines" CHECK(`refused` BETWEEN 0 AND `lines`)
 ) STRICT;
---> statement-breakpoint
+
 CREATE TABLE `erased_profiles` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`at` integer NOT NULL
 ) STRICT;
---> statement-breakpoint
-CREATE INDEX `erased_profiles_at` ON `erased_profiles` (`at`);--> statement-breakpoint
-CREATE INDEX `profiles_board` ON `profiles` (`views_count` DESC,`id`) WHERE banned = 0 AND show_on_leaderboard = 1;--> statement-breakpoint
-CREATE INDEX `profiles_banned` ON `profiles` (`id`) WHERE banned = 1;--> statement-breakpoint
+CREATE INDEX `erased_profiles_at` ON `erased_profiles` (`at`);
+CREATE INDEX `profiles_board` ON `profiles` (`views_count` DESC,`id`) WHERE banned = 0 AND show_on_leaderboard = 1;
+CREATE INDEX `profiles_banned` ON `profiles` (`id`) WHERE banned = 1;
+
 CREATE TABLE "api_keys" (
 	`identifier` text PRIMARY KEY NOT NULL,
 	`profile_id` integer,
@@ -285,8 +290,8 @@ CREATE TABLE "api_keys" (
 	`attempt_number` integer DEFAULT 0 NOT NULL,
 	`successor_of` text,
 	`form_hash` blob,
-	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON UPDATE no action ON DELETE set null,
-	FOREIGN KEY (`successor_of`) REFERENCES `api_keys`(`identifier`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE set null,
+	FOREIGN KEY (`successor_of`) REFERENCES `api_keys`(`identifier`),
 	CONSTRAINT "api_keys_identifier" CHECK(length(`identifier`) = 8 AND `identifier` NOT GLOB '*[^0-9A-Za-z]*'),
 	CONSTRAINT "api_keys_state" CHECK(`state` IN ('pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired')),
 	CONSTRAINT "api_keys_owner" CHECK(`profile_id` IS NOT NULL OR `state` NOT IN ('pending', 'Active', 'suspended')),
@@ -301,27 +306,27 @@ CREATE TABLE "api_keys" (
 	CONSTRAINT "api_keys_decided" CHECK((`state` = 'pending') = (`decided_at` IS NULL)),
 	CONSTRAINT "api_keys_attempt_number" CHECK(`attempt_number` >= 0)
 ) STRICT;
---> statement-breakpoint
-CREATE INDEX `api_keys_profile` ON `api_keys` (`profile_id`);--> statement-breakpoint
-CREATE INDEX `api_keys_state` ON `api_keys` (`state`,`requested_at`);--> statement-breakpoint
-CREATE INDEX `api_keys_expires` ON `api_keys` (`state`,`expires_at`) WHERE expires_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `api_keys_profile` ON `api_keys` (`profile_id`);
+CREATE INDEX `api_keys_state` ON `api_keys` (`state`,`requested_at`);
+CREATE INDEX `api_keys_expires` ON `api_keys` (`state`,`expires_at`) WHERE expires_at IS NOT NULL;
+
 CREATE TRIGGER `api_keys_never_deleted` BEFORE DELETE ON `api_keys`
 BEGIN
 	SELECT RAISE(ABORT, 'keys are never deleted');
 END;
---> statement-breakpoint
+
 CREATE TRIGGER `api_keys_born_pending` BEFORE INSERT ON `api_keys` WHEN NEW.`state` <> 'pending'
 BEGIN
 	SELECT RAISE(ABORT, 'a key begins as pending');
 END;
---> statement-breakpoint
+
 CREATE TRIGGER `api_keys_three_places` BEFORE INSERT ON `api_keys`
 WHEN (SELECT count(*) FROM `api_keys` WHERE `profile_id` = NEW.`profile_id` AND `state` IN ('pending', 'Active', 'suspended')
 	AND (`expires_at` IS NULL OR `expires_at` > NEW.`requested_at`)) >= 3
 BEGIN
 	SELECT RAISE(ABORT, 'a profile has at most 3 keys');
 END;
---> statement-breakpoint
+
 CREATE TRIGGER `api_keys_legal_moves` BEFORE UPDATE OF `state` ON `api_keys`
 WHEN OLD.`state` <> NEW.`state`
 	AND NOT (OLD.`state` = 'pending' AND NEW.`state` IN ('Active', 'rejected', 'withdrawn'))
@@ -330,7 +335,7 @@ WHEN OLD.`state` <> NEW.`state`
 BEGIN
 	SELECT RAISE(ABORT, 'a key can not move so');
 END;
---> statement-breakpoint
+
 CREATE TRIGGER `api_keys_successor` BEFORE INSERT ON `api_keys`
 WHEN NEW.`successor_of` IS NOT NULL AND NOT EXISTS (
 	SELECT 1 FROM `api_keys`
@@ -338,16 +343,16 @@ WHEN NEW.`successor_of` IS NOT NULL AND NOT EXISTS (
 BEGIN
 	SELECT RAISE(ABORT, 'a successor is requested for an Active key of the same profile');
 END;
---> statement-breakpoint
+
 CREATE TRIGGER `api_keys_successor_never_changed` BEFORE UPDATE OF `successor_of` ON `api_keys`
 WHEN NEW.`successor_of` IS NOT OLD.`successor_of`
 BEGIN
 	SELECT RAISE(ABORT, 'what a key succeeds never changes');
 END;
---> statement-breakpoint
-CREATE INDEX `notices_webhook` ON `notices` (`result`,`next_try_at`) WHERE recipient = 'webhook';--> statement-breakpoint
+CREATE INDEX `notices_webhook` ON `notices` (`result`,`next_try_at`) WHERE recipient = 'webhook';
+
 INSERT INTO `profile_changes` DEFAULT VALUES;
---> statement-breakpoint
+
 CREATE TABLE `service_events` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`at` integer NOT NULL,
@@ -356,17 +361,18 @@ CREATE TABLE `service_events` (
 	`event` text NOT NULL,
 	`profile_id` integer,
 	`count` integer DEFAULT 1 NOT NULL,
-	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON UPDATE no action ON DELETE set null,
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE set null,
 	CONSTRAINT "service_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
 	CONSTRAINT "service_events_event" CHECK(`event` IN ('banned', 'unbanned', 'erased', 'restored')),
 	CONSTRAINT "service_events_count" CHECK(`count` > 0)
 ) STRICT;
---> statement-breakpoint
-CREATE INDEX `service_events_profile` ON `service_events` (`profile_id`) WHERE profile_id IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `service_events_profile` ON `service_events` (`profile_id`) WHERE profile_id IS NOT NULL;
+
 CREATE TRIGGER `service_events_never_deleted` BEFORE DELETE ON `service_events`
 BEGIN
 	SELECT RAISE(ABORT, 'the log is append-only');
-END;--> statement-breakpoint
+END;
+
 -- The erasure of a profile takes its id out.
 CREATE TRIGGER `service_events_never_changed` BEFORE UPDATE ON `service_events`
 WHEN NEW.`profile_id` IS NOT NULL OR NEW.`id` <> OLD.`id` OR NEW.`at` <> OLD.`at` OR NEW.`by` <> OLD.`by`
