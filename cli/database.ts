@@ -10,7 +10,6 @@ import { userName } from '../shared/user.ts';
 import { configOf } from './configuration.ts';
 import { type Globals, globalsOf } from './context.ts';
 import { withOpenDatabase } from './open-database.ts';
-import { checkIsOnBox } from './remote/box-only.ts';
 
 /** The context of commands that use the database. */
 export type Context = Globals & {
@@ -23,8 +22,7 @@ export type Context = Globals & {
 export type Operator = Extract<Person, { kind: 'operator' }>;
 
 /**
- * Runs a command with an open database, as {@link withOpenDatabase} does. Throws what `openDatabase` and the command throw,
- * and `refused` if the command works only on the server itself and this is another machine.
+ * Runs a command with an open database, as {@link withOpenDatabase} does. Throws what `openDatabase` and the command throw.
  */
 export async function withDatabase<T>(
   command: Command,
@@ -32,7 +30,6 @@ export async function withDatabase<T>(
   act: (db: Opened, config: Config) => Promise<T> | T,
 ): Promise<T> {
   const config = configOf(globalsOf(command));
-  if (mode === 'use' || mode === 'look') checkIsOnBox(command, config.databasePath);
   return withOpenDatabase(config, mode, (db) => act(db, config));
 }
 

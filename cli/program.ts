@@ -1,5 +1,4 @@
 import { Command, CommanderError, Option } from 'commander';
-import { checkScope } from './remote/command-scope.ts';
 import { outputColumns, writeOutput } from './terminal/stdout.ts';
 
 /** A command's file. `addTo` adds options, help and action to a top-level command, or adds a command to a group. */
@@ -83,21 +82,12 @@ const TREE: Record<string, [about: string, files: Entry[]]> = {
     'Try it out: start a server with sample profiles and an approved key, and print a curl command for it.',
     [['', () => import('./service/demo.ts')]],
   ],
-  login: [
-    'Log in to a server, and store the token for commands that use that server.',
-    [['', () => import('./remote/login/login.ts')]],
-  ],
-  logout: [
-    'Log out: revoke the stored token on its server, and delete it here.',
-    [['', () => import('./remote/login/logout.ts')]],
-  ],
-  whoami: ['Show who you are logged in as, and until when.', [['', () => import('./remote/login/whoami.ts')]]],
   version: ['Print the version and the commit it was built from.', [['', () => import('./help/version.ts')]]],
   help: ['Show the help of a command, or with "environment" all variables.', [['', () => import('./help/help.ts')]]],
 };
 
 /** The global flags that take a value. */
-const VALUED_FLAGS = ['--db', '--host', '--env-file'];
+const VALUED_FLAGS = ['--db', '--env-file'];
 
 /**
  * Makes the program. `words` are the arguments: only the command that they name is loaded, or a whole group if they name
@@ -114,7 +104,6 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     .option('--json', 'print results and errors as JSON')
     .option('--yes', 'answer yes to every question, and use defaults for missing values')
     .option('--db <path>', 'the database file, instead of DATABASE_PATH')
-    .option('--host <url>', 'the server to use, instead of a local database; only for keys, imports and logins')
     .option('--env-file <path>', 'read variables from a file; the environment takes precedence')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -124,11 +113,10 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
       writeErr: () => {},
     })
     .exitOverride()
-    .hook('preAction', (_program, command) => checkTargetFlags(command))
     .addHelpText(
       'after',
       `
-Exit codes: 0 done, 1 refused or failed, 2 usage, 3 partly done, 4 not logged in, 75 try again later, 130 cancelled.
+Exit codes: 0 done, 1 refused or failed, 2 usage, 3 partly done, 75 try again later, 130 cancelled.
 
 Examples:
   profilectl demo
@@ -150,12 +138,6 @@ Examples:
 function verbAfter(group: string, words: readonly string[]): string {
   const names = words.filter((word, at) => !word.startsWith('-') && !VALUED_FLAGS.includes(words[at - 1] ?? ''));
   return names[names.indexOf(group) + 1] ?? '';
-}
-
-/** Refuses a `--db` or `--host` that the command doesn't support. */
-function checkTargetFlags(command: Command): void {
-  const { db, host } = command.optsWithGlobals<{ db?: string; host?: string }>();
-  if (db !== undefined || host !== undefined) checkScope(command);
 }
 
 function throwVersion(): never {

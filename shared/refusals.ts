@@ -21,7 +21,6 @@ export const REFUSALS = {
   /** Something else is in progress, or did not answer. */
   try_later: { exitCode: 75 },
   /** `profilectl` has no valid token for the server. */
-  not_logged_in: { exitCode: 4 },
   ...PORTAL_REFUSALS,
   bad_parameter: {
     status: 400,

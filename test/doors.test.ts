@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Option } from 'commander';
 import type { z } from 'zod';
 import { readFlags } from '../cli/keys/command.ts';
-import { localKeys } from '../cli/keys/local-keys.ts';
-import { remoteKeys } from '../cli/keys/remote/remote-keys.ts';
+import { performAndSend } from '../cli/keys/context.ts';
 import { REQUEST_FIELDS } from '../server/portal/owner/new-key.ts';
 import { longFields } from '../server/portal/passkeys/decision-form.ts';
 import { formFields } from '../server/portal/requests/operation-form.ts';
@@ -11,18 +10,21 @@ import { AppError } from '../shared/errors.ts';
 import { factsOf, formNameOf } from '../shared/keys/fields/input-facts.ts';
 import { typedText } from '../shared/keys/fields/input-text.ts';
 import { keyHistory, listKeys, showKey } from '../shared/keys/view.ts';
-import { type AnyOperation, flaggedInputs, type JsonDoor, queryInputs } from '../shared/operations/entry.ts';
+import { type AnyOperation, flaggedInputs } from '../shared/operations/entry.ts';
 import { isDecision, type Reach } from '../shared/operations/who.ts';
 import { ALL_OPERATIONS, REQUEST_DECISIONS } from '../shared/operations.ts';
-import type { Signed } from '../shared/sessions-file/whose.ts';
-import { ownerToSign } from '../shared/sign-ins/binding.ts';
 import { normaliseText } from '../shared/text.ts';
 import { copyKey } from './support/identifiers.ts';
 import { DESCRIPTION, keyIn } from './support/keys.ts';
-import { hiddenIn, withPasskey } from './support/portal/admin-pages.ts';
-import { call, personTokenFor, tokenFor } from './support/portal/manage.ts';
-import { fetchPage, type PageAnswer, plainNumbers, signInOwner, unescaped } from './support/portal/pages.ts';
-import { remoteWorld } from './support/portal/remote.ts';
+import { adminWorld, hiddenIn, signInAdmin, withPasskey } from './support/portal/admin-pages.ts';
+import {
+  fetchPage,
+  type PageAnswer,
+  plainNumbers,
+  serverOfPages,
+  signInOwner,
+  unescaped,
+} from './support/portal/pages.ts';
 import { insertProfile } from './support/profiles.ts';
 import { drawHalf, drawQuarter, seededRandom } from './support/rounds.ts';
 
@@ -30,9 +32,11 @@ import { drawHalf, drawQuarter, seededRandom } from './support/rounds.ts';
 // door. The table says who may do what, and each door must agree. A new entry needs no line here. The pages are tried by those
 // for whom they are: owner-access.test.ts and admin-access.test.ts in test/server/portal/ try others on every page.
 
-const { access, world, server, grace, adminToken } = await remoteWorld();
+const world = await adminWorld();
+const { access } = world;
+const grace = await signInAdmin(world, 'Grace');
+const server = await serverOfPages(world);
 const deps = { ...access, clock: world.clock };
-const backendToken = tokenFor(access);
 
 const UNKNOWN = '00000000';
 const WHOSE_KEYS = ['none', 'own', 'another’s'] as const;
@@ -50,7 +54,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   days: 1,
 };
 
-/** A value as people type it, for inputs that JSON does not take from them. */
+/** A value as people type it. */
 class Typed {
   constructor(readonly text: string) {}
 }
@@ -84,7 +88,6 @@ async function ownerFor(operation: AnyOperation, samples = SAMPLES) {
   const own = { ...(await keyFor(operation)), samples };
   return {
     cookie: signInOwner(access, own.id),
-    token: personTokenFor(access, ownerToSign(access, own.id) as Signed),
     own,
   };
 }
@@ -126,22 +129,19 @@ function inputOf({ input }: AnyOperation, about: About): Record<string, unknown>
   return Object.fromEntries(Object.entries(values).filter(([name]) => name in input.shape));
 }
 
-/** Performs an operation by a command, with flags: on the server itself, or with an owner's token on another machine. */
-function byCommand(operation: AnyOperation, about: About, token?: string): Promise<End> {
+/** Performs an operation by a command, with flags. */
+function byCommand(operation: AnyOperation, about: About): Promise<End> {
   const input = inputOf(operation, about);
-  const [kind, { perform }] =
-    token === undefined
-      ? (['operator', localKeys(deps, operator)] as const)
-      : (['owner', remoteKeys({ url: server.url, token })] as const);
-  const flags = flaggedInputs(operation, kind).flatMap(([name, schema]) => {
+  const flags = flaggedInputs(operation, 'operator').flatMap(([name, schema]) => {
     const { flag } = factsOf(schema);
     return flag === null || input[name] === undefined
       ? []
       : [[new Option(...flag).attributeName(), textsOf(schema, input[name])] as const];
   });
   return endOfCall(async () => {
-    const given = readFlags(operation, kind, Object.fromEntries(flags), world.clock.nowMs());
-    return perform(operation, { ...given, ...('identifier' in input && { identifier: input.identifier }) });
+    const given = readFlags(operation, Object.fromEntries(flags), world.clock.nowMs());
+    const named = { ...given, ...('identifier' in input && { identifier: input.identifier }) };
+    return performAndSend(deps, operator, operation, named);
   });
 }
 
@@ -178,19 +178,6 @@ async function endOfCall(ask: () => Promise<unknown>): Promise<End> {
     if (!(error instanceof AppError)) throw error;
     return { code: error.code, said: error.message };
   }
-}
-
-async function byJson(operation: AnyOperation, door: JsonDoor, token: string | null, about: About): Promise<End> {
-  const input = inputOf(operation, about);
-  const parameters = queryInputs(operation.input, door).filter(([, name]) => name in input);
-  const query = new URLSearchParams(
-    parameters.map(([parameter, name]): [string, string] => [parameter, String(input[name])]),
-  );
-  const path = `/manage/v1/keys${door.path.replace(':identifier', about.identifier)}?${query}`;
-  const body = Object.fromEntries((door.body ?? []).filter((name) => name in input).map((name) => [name, input[name]]));
-  const init = door.method === 'GET' ? {} : { method: door.method, body };
-  const answer = await call(server, path.replace(/\?$/, ''), token, init);
-  return { code: answer.headers.get('x-error-code') ?? 'done', said: answer.ok ? '' : await answer.text() };
 }
 
 /** Requests a page as a browser does, over the socket. */
@@ -303,8 +290,6 @@ async function tryKeys(
 
 const LIMIT_MS = 60_000;
 
-const chanceOfProfilectl = seededRandom('operations by profilectl on another machine');
-
 /** Declares a test of a door if the operation has that door; otherwise the test would count as skipped. */
 function testAt(hasDoor: boolean, name: string, act: () => Promise<void>): void {
   if (hasDoor) test(name, act, LIMIT_MS);
@@ -312,34 +297,13 @@ function testAt(hasDoor: boolean, name: string, act: () => Promise<void>): void 
 
 describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
   const { who, doors } = operation;
-  const { json, ownerPage, command } = doors;
+  const { ownerPage, command } = doors;
 
   testAt(command !== null, 'on the server itself, by the operator', async () => {
     const end = (whose: Whose) => wanted(who.operator, whose, true);
     const people = await peopleFacing(operation, end);
     await tryKeys(operation, people, end, (about) => byCommand(operation, about));
   });
-
-  for (const role of ['owner', 'admin', 'platform', 'nobody'] as const) {
-    testAt(json !== null, `by JSON and by profilectl on another machine, by ${role}`, async () => {
-      // Requests without a token are failed logins, which are counted.
-      world.clock.advance(60_000);
-      // A profilectl sends what JSON clients send, so half of all pairs of operation and role are enough for it by default.
-      const byProfilectl = role === 'nobody' ? [] : drawHalf(['profilectl' as const, null], chanceOfProfilectl);
-      for (const door of ['JSON', ...byProfilectl] as const) {
-        if (door === null) continue;
-        const end = (whose: Whose) => (role === 'nobody' ? 'no_credentials' : wanted(who[role], whose, false));
-        const people = await peopleFacing(operation, end);
-        const token = { owner: people.token, admin: adminToken, platform: backendToken, nobody: null }[role];
-        const { perform } = remoteKeys({ url: server.url, token });
-        await tryKeys(operation, people, end, (about) =>
-          door === 'JSON'
-            ? byJson(operation, json as JsonDoor, token, about)
-            : endOfCall(() => perform(operation, inputOf(operation, about))),
-        );
-      }
-    });
-  }
 
   testAt(isDecision(operation), 'on the page of the key, by admin', async () => {
     const end = (whose: Whose) => wanted(who.admin, whose, true);
@@ -362,9 +326,8 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as c
   });
 });
 
-/** The sentence of a refusal in JSON or on a page. */
+/** The sentence of a refusal by a command or on a page. */
 function sentenceOf(said: string): string {
-  if (said.startsWith('{')) return (JSON.parse(said) as { error: string }).error;
   const [, fault] =
     /(?:<div class="summary"[\s\S]*?<li>|<h1>Not found<\/h1><p>)(?:<a [^>]*>)?([^<]*)</.exec(said) ?? [];
   return fault === undefined ? said : plainNumbers(unescaped(fault));
@@ -450,7 +413,7 @@ function storedOf(operation: AnyOperation, { identifier, profile }: About): unkn
 test.each(WITH_VALUES)(
   '%s: every door accepts or refuses the same %s and stores it alike: %s, %i long',
   async (_, input, _shown, _length, { operation, value }) => {
-    const { who, doors } = operation;
+    const { who } = operation;
     const isAskedInQueue =
       REQUEST_DECISIONS.includes(operation) && longFields(operation).some(([name]) => name === input);
     /** The doors of the operator and of admins, and those of owners; they differ in what may be omitted. */
@@ -464,8 +427,6 @@ test.each(WITH_VALUES)(
       },
       {
         ...(who.owner !== 'none' && {
-          JSON: ({ token, own }) => byJson(operation, doors.json as JsonDoor, token, own),
-          profilectl: ({ token, own }) => byCommand(operation, own, token),
           page: ({ cookie, own }) => byOwnersForm(operation, cookie, own),
         }),
       },

@@ -5,7 +5,6 @@ import { canAsk } from '../terminal/output.ts';
 import { carryOut } from './carry-out.ts';
 import { addCommand } from './command.ts';
 import { walkQueue } from './queue.ts';
-import { queueIsOnPage } from './remote/decide.ts';
 
 const operation = OPERATIONS.approve;
 
@@ -18,7 +17,6 @@ export function addTo(parent: Command): void {
         const sentence = 'The identifier is missing; to go through all requests, use a terminal and omit --yes.';
         throw new AppError('usage', sentence);
       }
-      if (context.server !== null) throw queueIsOnPage(context);
       await walkQueue(context, given);
     },
   });

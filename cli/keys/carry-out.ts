@@ -1,10 +1,8 @@
-import type { Person } from '../../shared/actor.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isLongText } from '../../shared/keys/fields/input-facts.ts';
 import { ALREADY_SO } from '../../shared/keys/life/differing.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
-import { isDecision, refuseKind } from '../../shared/operations/who.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { joinWords } from '../../shared/text.ts';
 import { columnsOf, notice } from '../terminal/output.ts';
@@ -16,33 +14,29 @@ import { flagName, type KeyArguments, missingFlags, refuseMissing } from './comm
 import { type KeysContext, unlessKeyChanged } from './context.ts';
 import { performAndPrint, printKey } from './perform.ts';
 import { factsText, keyText } from './print.ts';
-import { decideOnPage } from './remote/decide.ts';
 
 type Values = Record<string, unknown>;
 
 /**
  * Performs an operation that changes a key. On a terminal without `--yes`, shows the key, prompts for missing inputs,
- * and asks for confirmation. Remotely, an admin decides on a page. Throws `usage` if an input is missing and can't be
+ * and asks for confirmation. Throws `usage` if an input is missing and can't be
  * asked for, `cancelled`, and the errors of the operation.
  */
-export async function carryOut(context: KeysContext, operation: AnyOperation, args: KeyArguments): Promise<void> {
-  const { identifier, given } = args;
-  const isDecided = isDecision(operation);
-  const kind = await kindOf(context, isDecided);
-  if (isDecided) refuseKind(operation, kind);
-  if (context.server !== null && kind === 'admin') {
-    return decideOnPage(context, { operation, identifier, given }, args.isWaiting);
-  }
+export async function carryOut(
+  context: KeysContext,
+  operation: AnyOperation,
+  { identifier, given }: KeyArguments,
+): Promise<void> {
   const isAsked = isAsking(context.yes);
   if (!isAsked) {
     if (operation.keepsRest && Object.keys(given).length === 0) throw nothingToChange(operation);
-    refuseMissing(missingFlags(operation, kind, given));
+    refuseMissing(missingFlags(operation, given));
   }
   // Long texts are kept, so that they need not be typed again if the key has changed.
   const typed: Values = {};
   await retryIfChanged(isAsked, async () => {
     const now = unlessKeyChanged(context, identifier);
-    const input = isAsked ? await decide(now, operation, { kind, identifier, given, typed }) : given;
+    const input = isAsked ? await decide(now, operation, { identifier, given, typed }) : given;
     if (isAsked && operation.keepsRest && Object.keys(input).length === 0) {
       notice(`Warning: ${ALREADY_SO}`);
       return printKey(now, identifier);
@@ -57,12 +51,6 @@ export function mailedText(address: string): string {
   return `The secret was mailed to ${address}.`;
 }
 
-/** The kind of person whose rules apply. Only decisions need the exact kind; a server checks everything else. */
-async function kindOf(context: KeysContext, isDecided: boolean): Promise<Person['kind']> {
-  if (context.server === null) return 'operator';
-  return isDecided && (await context.ownProfile()) === null ? 'admin' : 'owner';
-}
-
 function nothingToChange(operation: AnyOperation): AppError {
   const flags = flaggedInputs(operation, 'operator').map(([, schema]) => flagName(schema));
   return new AppError('usage', `Specify what to change: ${joinWords(flags, 'or')}.`);
@@ -72,11 +60,12 @@ function nothingToChange(operation: AnyOperation): AppError {
 async function decide(
   context: KeysContext,
   operation: AnyOperation,
-  { kind, identifier, given, typed }: { kind: Person['kind']; identifier: string; given: Values; typed: Values },
+  { identifier, given, typed }: { identifier: string; given: Values; typed: Values },
 ): Promise<Values> {
   const { key, history } = await context.perform(OPERATIONS.show, { identifier });
   const confirmed = await askAndConfirm(context, operation, key, {
-    ...{ kind, typed, given: { ...given, ...typed } },
+    typed,
+    given: { ...given, ...typed },
     showKey: () => notice(`${keyText(key, columnsOf(process.stderr))}\n`),
   });
   if (confirmed === null) throw new AppError('cancelled');
@@ -94,19 +83,14 @@ export async function askAndConfirm(
   context: KeysContext,
   operation: AnyOperation,
   key: KeyView,
-  {
-    kind = 'operator',
-    given,
-    typed = {},
-    showKey = () => {},
-  }: { kind?: Person['kind']; given: Values; typed?: Values; showKey?: () => void },
+  { given, typed = {}, showKey = () => {} }: { given: Values; typed?: Values; showKey?: () => void },
 ): Promise<Values | null> {
   const { clock, approvalLeaseMs } = context;
   const alsoConfirmed = await context.prepare(operation, key, given);
   showKey();
   const defaults = context.defaults(operation, key);
   const isEnough = operation.keepsRest && Object.keys(given).length > 0;
-  const fields = flaggedInputs(operation, kind).filter(([input]) => input in (isEnough ? given : defaults));
+  const fields = flaggedInputs(operation, 'operator').filter(([input]) => input in (isEnough ? given : defaults));
   const input: Values = { ...given };
   for (const [name, schema] of fields.filter(([one]) => given[one] === undefined)) {
     input[name] = await askField({

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { factsOf } from '../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../shared/keys/fields/input-text.ts';
 import { USUAL_PAGE_LENGTH } from '../../shared/keys/fields/inputs.ts';
-import { parseInput } from '../../shared/keys/fields/parse-input.ts';
 import { flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { commandLine } from '../context.ts';
@@ -15,8 +14,6 @@ const operation = OPERATIONS.list;
 /** Adds `keys list`, which lists pending keys first, oldest first. */
 export function addTo(parent: Command): void {
   addCommand(parent, operation, async (context, { given }) => {
-    // A server would refuse invalid input with another exit code.
-    parseInput(operation.input, given);
     const { json, clock, perform } = context;
     const isPage = given.after !== undefined || (process.stdout.isTTY && !json);
     const found = await perform(operation, { ...(isPage && { limit: USUAL_PAGE_LENGTH }), ...given });

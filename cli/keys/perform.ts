@@ -27,26 +27,23 @@ export async function printKey(context: KeysContext, identifier: string): Promis
 }
 
 /**
- * Performs an operation that changes a key. Prints the server's URL, if any, and warnings to stderr; a terminal shows
- * the progress. Throws the errors of `perform`, and `cancelled` after Ctrl-C, with the state of the key.
+ * Performs an operation that changes a key. Prints warnings to stderr; a terminal shows the progress. Throws the errors of `perform`, and `cancelled` after Ctrl-C, with the state of the key.
  */
 export async function performAndWait<Input extends object>(
   context: KeysContext,
   operation: Operation<Input, unknown>,
   input: Input & { identifier?: string; profile?: string },
 ): Promise<Outcome> {
-  const { clock, server } = context;
+  const { clock } = context;
   const { identifier, profile } = input;
   const begunMs = clock.nowMs();
-  if (server !== null) notice(`On ${server}:`);
   const outcome = (await waitWhile(
     clock,
     () => context.perform(operation, input),
     async () => {
-      if (identifier === undefined) return requestText(server, profile);
+      if (identifier === undefined) return requestText(profile);
       return interruptedText(context, operation, await show(context, identifier), begunMs);
     },
-    server === null ? undefined : 'server',
   )) as Outcome;
   if (outcome.warning !== null) notice(`Warning: ${outcome.warning}`);
   return outcome;
@@ -56,10 +53,8 @@ async function show({ perform }: KeysContext, identifier: string): Promise<KeyVi
   return (await perform(OPERATIONS.show, { identifier })).key;
 }
 
-function requestText(server: string | null, profile: string | undefined): string {
-  return server === null
-    ? `Interrupted; the request is pending, and "profilectl keys list --profile ${shellWord(profile ?? '')}" shows it. It is unknown whether admins were notified.`
-    : 'Interrupted; it is unknown whether the request arrived. If so, "profilectl keys list" shows it.';
+function requestText(profile: string | undefined): string {
+  return `Interrupted; the request is pending, and "profilectl keys list --profile ${shellWord(profile ?? '')}" shows it. It is unknown whether admins were notified.`;
 }
 
 /** The state of a key after Ctrl-C. An attempt to approve a key in the local database blocks others until its lease ends. */
@@ -78,9 +73,8 @@ function interruptedText(
   if (state === to || from?.includes(state) === false) {
     return `Interrupted; key ${identifier} is ${state}. It is unknown whether the mail was sent.`;
   }
-  // An older attempt is somebody else's and continues. So does any attempt on a remote server, where commands start
-  // none.
-  if (context.server !== null || attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs) {
+  // An older attempt is somebody else's and continues.
+  if (attempt?.result !== 'open' || Date.parse(attempt.startedAt) < begunMs) {
     return `Interrupted; key ${identifier} is still ${state}.`;
   }
   const until = isoTime(Date.parse(attempt.startedAt) + context.approvalLeaseMs);

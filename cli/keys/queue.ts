@@ -8,7 +8,7 @@ import { askChoice } from '../terminal/prompts.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { whileMailIsChecked } from '../terminal/waiting.ts';
 import { askAndConfirm, mailedText } from './carry-out.ts';
-import { type LocalKeys, unlessKeyChanged } from './context.ts';
+import { type KeysContext, unlessKeyChanged } from './context.ts';
 import { performAndWait } from './perform.ts';
 import { historyText, keysText, keyText } from './print.ts';
 
@@ -29,7 +29,7 @@ type Walk = { decided: string[]; failures: AppError[] };
  * first failure. Throws `cancelled` after Ctrl-C or Ctrl-D; earlier decisions
  * remain in effect.
  */
-export async function walkQueue(context: LocalKeys, given: Given): Promise<void> {
+export async function walkQueue(context: KeysContext, given: Given): Promise<void> {
   const queue = await list(context, { states: ['pending'] });
   const walk: Walk = { decided: [], failures: [] };
   if (queue.length > 0) await warnWithoutMail(context);
@@ -60,7 +60,7 @@ export async function walkQueue(context: LocalKeys, given: Given): Promise<void>
 }
 
 /** Warns before the first prompt if mail can't be sent now: then requests can be rejected, but not approved. */
-async function warnWithoutMail({ clock, checkMailer }: LocalKeys): Promise<void> {
+async function warnWithoutMail({ clock, checkMailer }: KeysContext): Promise<void> {
   try {
     await whileMailIsChecked(clock, checkMailer());
   } catch (error) {
@@ -77,16 +77,16 @@ function withEarlierDecisions(error: unknown): unknown {
   return new AppError('cancelled', `${error.message} Earlier decisions remain in effect.`);
 }
 
-function show({ perform }: LocalKeys, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
+function show({ perform }: KeysContext, identifier: string): Promise<{ key: KeyView; history: HistoryView[] }> {
   return perform(OPERATIONS.show, { identifier });
 }
 
-async function list({ perform }: LocalKeys, filter: ListInput): Promise<KeyView[]> {
+async function list({ perform }: KeysContext, filter: ListInput): Promise<KeyView[]> {
   return (await perform(OPERATIONS.list, filter)).keys;
 }
 
 async function showRequest(
-  context: LocalKeys,
+  context: KeysContext,
   key: KeyView,
   history: readonly HistoryView[],
   position: string,
@@ -101,7 +101,7 @@ async function showRequest(
   notice('');
 }
 
-async function decideOne(context: LocalKeys, key: KeyView, given: Given, walk: Walk): Promise<'quit' | 'next'> {
+async function decideOne(context: KeysContext, key: KeyView, given: Given, walk: Walk): Promise<'quit' | 'next'> {
   for (;;) {
     const choice = await askChoice('What now?', CHOICES);
     if (choice === 'quit') return 'quit';
@@ -120,7 +120,7 @@ async function decideOne(context: LocalKeys, key: KeyView, given: Given, walk: W
   }
 }
 
-async function decide(context: LocalKeys, operation: AnyOperation, key: KeyView, given: Given): Promise<boolean> {
+async function decide(context: KeysContext, operation: AnyOperation, key: KeyView, given: Given): Promise<boolean> {
   // Some flags apply only to some decisions, such as `--retire-old` to the approval of a successor.
   const defaults = context.defaults(operation, key);
   const applying = Object.fromEntries(Object.entries(given).filter(([input]) => input in defaults));
@@ -131,7 +131,7 @@ async function decide(context: LocalKeys, operation: AnyOperation, key: KeyView,
   return true;
 }
 
-async function report(context: LocalKeys, total: number, { decided }: Walk): Promise<void> {
+async function report(context: KeysContext, total: number, { decided }: Walk): Promise<void> {
   if (context.json) {
     const shown = await Promise.all(decided.map((identifier) => show(context, identifier)));
     printJson({ keys: shown.map(({ key }) => key) });

@@ -13,7 +13,7 @@ import { factsText } from './print.ts';
 /** The known fields of a request: from flags, and later also from prompts. */
 export type RequestInput = Partial<KeyRequest> & {
   profile?: string;
-  /** In a local database, the UID of the profile with this name. */
+  /** The UID of the profile with this name. */
   profileId?: number | undefined;
   /** The key that this one will replace; shown, but never prompted for. */
   successorOf?: string;

@@ -19,11 +19,11 @@ export function addTo(parent: Command): void {
     const { successorOf } = typed;
     // A successor takes omitted values from the key that it will replace.
     const old = successorOf && (await context.perform(OPERATIONS.show, { identifier: successorOf })).key;
-    const profile = typed.profile ?? (await context.ownProfile()) ?? (old ? old.profile : null);
+    const profile = typed.profile ?? (old ? old.profile : null);
     // If the description comes from stdin, stdin can't also be used for answers.
     const mayAsk = canAsk() && !context.yes && descriptionFile !== '-';
     const known = { ...(old && prefillFrom(old)), ...typed, ...(profile !== null && { profile }) };
-    if (!mayAsk) refuseMissing(missingFlags(operation, 'operator', { description: descriptionFile, ...known }));
+    if (!mayAsk) refuseMissing(missingFlags(operation, { description: descriptionFile, ...known }));
     const found = profile === null ? undefined : context.findProfile({ profile });
     const given: RequestInput = { ...known, ...(await readDescription(typed, descriptionFile)), ...found };
     if (!mayAsk) {
@@ -32,7 +32,7 @@ export function addTo(parent: Command): void {
       return;
     }
     // If all required values are given, optional ones are not prompted for.
-    const isWhole = missingFlags(operation, 'operator', given).length === 0;
+    const isWhole = missingFlags(operation, given).length === 0;
     let latest: RequestInput = isWhole ? { projectUrl: null, expectedUsage: null, ...given } : given;
     await retryIfChanged(true, async () => {
       const { request, perform } = await askForRequest(context, latest);

@@ -8,8 +8,6 @@ import { type ImportSource, openSource } from '../../shared/profiles/import/impo
 import { openRejects, type Rejects } from '../../shared/profiles/import/rejects.ts';
 import { globalsOf } from '../context.ts';
 import { type Context, withContext } from '../database.ts';
-import { importToHost } from '../remote/import/import.ts';
-import { type Host, targetOf } from '../remote/target.ts';
 import { lowerPriority } from '../service/lower-priority.ts';
 import { notice } from '../terminal/output.ts';
 import { isAsking } from '../terminal/values.ts';
@@ -63,16 +61,13 @@ or erased here since then, by a backend or a command; --prune spares such profil
 --prune-limit would be erased. On a terminal it asks first. The line {"id":7,"deleted":true} erases one profile.
 customize, discordClean and assets are published as they are. Links to javascript:, vbscript: and data: are dropped.
 A profile whose public fields and links exceed MAX_PROFILE_KIB (default: 64) is refused.
-With --host or PROFILECTL_HOST, the lines are sent to that server with the backend's token in PROFILECTL_TOKEN, and sent again
-if the connection is lost. --strict is then limited to 1000 lines, and --prune is not available.
 
 Examples:
   profilectl profiles import profiles.jsonl
   profilectl profiles import --prune --rejects refused.jsonl profiles.jsonl
   profilectl profiles import --merge --strict changes.jsonl
   profilectl profiles import --prune --as-of "$(cat profiles.jsonl.as-of)" profiles.jsonl
-  zcat profiles.jsonl.gz | profilectl profiles import -
-  profilectl profiles import --host https://api.example.org profiles.jsonl`,
+  zcat profiles.jsonl.gz | profilectl profiles import -`,
     )
     .action(importCommand);
 }
@@ -81,22 +76,14 @@ async function importCommand(file: string, options: Options, command: Command): 
   const { fromServer } = options;
   if (fromServer !== undefined) return importForServer(command, fromServer);
   const prune = pruneOptions(file, options, globalsOf(command).yes);
-  const target = await targetOf(command);
-  // Remotely, the server's clock decides whether the time is valid.
-  const asOf = await asOfOption(options, target.kind === 'box' ? systemClock.nowMs() : null);
-  if (target.kind === 'box') lowerPriority();
-  else if (prune !== null) {
-    throw new AppError('refused', '--prune works only on the server itself; leave it out.');
-  }
+  const asOf = asOfOption(options);
+  lowerPriority();
   if (file === '-' && process.stdin.isTTY)
     notice('Reading lines from the terminal; press Ctrl-D on an empty line to finish.');
   // Opened first, so that no database is created if the file can't be read.
   const nothingChanged = () => refusalOf('cancelled').sentence as string;
   const source = await untilInterrupted(openSource(file, process.stdin), nothingChanged);
   const input = file === '-' ? STDIN : file;
-  if (target.kind === 'host') {
-    return importToServer(target.host, source, input, { ...options, ...asOf }, globalsOf(command));
-  }
   await withContext(command, 'fill', (context) => {
     const file = { input, databasePath: context.deps.config.databasePath, yes: context.yes };
     return withRejects(options.rejects, file, (rejects) =>
@@ -110,9 +97,9 @@ const STDIN = 0;
 type AsOf = { asOfMs?: number };
 
 /** The time of --as-of. Throws `usage` if it is invalid. */
-async function asOfOption({ asOf }: Options, nowMs: number | null): Promise<AsOf> {
+function asOfOption({ asOf }: Options): AsOf {
   if (asOf === undefined) return {};
-  const read = readAsOf(asOf.trim(), nowMs);
+  const read = readAsOf(asOf.trim(), systemClock.nowMs());
   if ('fault' in read) throw new AppError('usage', `--as-of ${read.fault}.`);
   return { asOfMs: read.atMs };
 }
@@ -120,7 +107,7 @@ async function asOfOption({ asOf }: Options, nowMs: number | null): Promise<AsOf
 /** Runs `act` with the file of --rejects, if one is given. Throws what `openRejects` throws. */
 async function withRejects(
   path: string | undefined,
-  { input, databasePath, yes }: { input: string | number; databasePath: string | null; yes: boolean },
+  { input, databasePath, yes }: { input: string | number; databasePath: string; yes: boolean },
   act: (rejects: Rejects | undefined) => Promise<void>,
 ): Promise<void> {
   if (path === undefined) return act(undefined);
@@ -159,7 +146,7 @@ async function importSource(
   rejects: Rejects | undefined,
 ): Promise<void> {
   // With --strict the whole import is one transaction.
-  const display = { clock: deps.clock, json, isPruning: prune !== null, endsAtOnce: strict, isRemote: false };
+  const display = { clock: deps.clock, json, isPruning: prune !== null, endsAtOnce: strict };
   await showImport(display, (callbacks, progress) => {
     const confirm = async (profiles: number, changes: readonly string[]) =>
       prune?.asks !== true || (await confirmPruning(profiles, changes, progress));
@@ -174,26 +161,4 @@ async function importSource(
       ...callbacks,
     });
   });
-}
-
-async function importToServer(
-  host: Host,
-  source: ImportSource,
-  input: string | number,
-  { merge = false, strict = false, asOfMs, rejects: path }: Options & AsOf,
-  { json, yes }: { json: boolean; yes: boolean },
-): Promise<void> {
-  notice(`On ${host.url}:`);
-  const display = { clock: systemClock, json, isPruning: false, endsAtOnce: false, isRemote: true };
-  await withRejects(path, { input, databasePath: null, yes }, (rejects) =>
-    showImport(display, (callbacks) =>
-      importToHost(host, source, {
-        merge,
-        strict,
-        ...(asOfMs !== undefined && { asOfMs }),
-        ...(rejects !== undefined && { rejects }),
-        ...callbacks,
-      }),
-    ),
-  );
 }

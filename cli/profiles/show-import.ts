@@ -20,8 +20,6 @@ export type ImportDisplay = {
   isPruning: boolean;
   /** Whether Ctrl-C may end the process at once, because nothing has changed then. */
   endsAtOnce: boolean;
-  /** Whether the import is to a remote server, which may still import the lines being sent after Ctrl-C. */
-  isRemote: boolean;
 };
 
 /** The number of refused lines that are printed. */
@@ -34,7 +32,7 @@ type Progress = { lastLine: number; refused: number; deferred: number };
  * last imported line after Ctrl-C, and `done_in_part` or `refused` if lines were refused.
  */
 export async function showImport(
-  { clock, json, isPruning, endsAtOnce, isRemote }: ImportDisplay,
+  { clock, json, isPruning, endsAtOnce }: ImportDisplay,
   act: (callbacks: ImportCallbacks, progress: ProgressLine) => Promise<ImportOutcome>,
 ): Promise<void> {
   const progress = createProgress(clock);
@@ -53,7 +51,7 @@ export async function showImport(
   let outcome: ImportOutcome;
   try {
     const acting = act(callbacks, progress);
-    outcome = endsAtOnce ? await acting : await untilInterrupted(acting, () => interruptedText(seen, isRemote));
+    outcome = endsAtOnce ? await acting : await untilInterrupted(acting, () => interruptedText(seen));
   } finally {
     progress.clear();
   }
@@ -67,20 +65,15 @@ export async function showImport(
 }
 
 /** Says which lines were imported before Ctrl-C. Each batch is imported completely or not at all, and then reported. */
-function interruptedText({ lastLine, refused, deferred }: Progress, isRemote: boolean): string {
-  if (lastLine === 0) {
-    return isRemote
-      ? 'Interrupted; the lines being sent may have been imported. Import the file again to complete it.'
-      : (refusalOf('cancelled').sentence as string);
-  }
+function interruptedText({ lastLine, refused, deferred }: Progress): string {
+  if (lastLine === 0) return refusalOf('cancelled').sentence as string;
   const waiting = deferred === 1 ? '1 line waited' : `${deferred} lines waited`;
   const exceptions = [
     refused > 0 ? refusedText(refused) : [],
     deferred > 0 ? `${waiting} for names of other profiles` : [],
   ].flat();
   const except = exceptions.length === 0 ? '' : ` (${exceptions.join(', ')})`;
-  const rest = isRemote ? 'the lines being sent may have been, too' : 'the rest was not';
-  return `Interrupted: the lines up to ${lastLine} were imported${except}; ${rest}. Import the file again to complete it.`;
+  return `Interrupted: the lines up to ${lastLine} were imported${except}; the rest was not. Import the file again to complete it.`;
 }
 
 /**

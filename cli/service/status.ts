@@ -10,7 +10,6 @@ import { readStatus, type Status } from '../../shared/upkeep/status.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
 import { lastImportText } from '../profiles/import-texts.ts';
-import { checkIsOnBox } from '../remote/box-only.ts';
 import { ageText, counted, print, printJson, table, wrapLine } from '../terminal/output.ts';
 import { outputColumns } from '../terminal/stdout.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';
@@ -32,7 +31,6 @@ Examples:
     .action(async (_options: unknown) => {
       const globals = globalsOf(command);
       const config = configOf(globals);
-      checkIsOnBox(command, config.databasePath);
       const db = openDatabase(config.databasePath, 'use');
       try {
         const deps = createDeps(db, config);

@@ -11,22 +11,15 @@ const UNKNOWN = 'Interrupted; it is unknown whether anything was changed.';
 /** How often the display of a wait is updated. Shorter waits are not shown. */
 const EVERY_MS = 1_000;
 
-const MAIL_SERVER = 'mail server';
-
 const CLEAR = '\r\u001b[K';
 
 /**
- * Runs `act`, which may spend a while waiting for `what` (by default the mail server). The terminal shows how long it has
+ * Runs `act`, which may spend a while waiting for the mail server. The terminal shows how long it has
  * waited; one that can't rewrite a line shows once that it is waiting. Ctrl-C ends the wait. Throws the errors of
  * {@link untilInterrupted}.
  */
-export async function waitWhile<T>(
-  clock: Clock,
-  act: () => Promise<T>,
-  stateText: () => Promise<string>,
-  what = MAIL_SERVER,
-): Promise<T> {
-  const stop = showWait(clock, what);
+export async function waitWhile<T>(clock: Clock, act: () => Promise<T>, stateText: () => Promise<string>): Promise<T> {
+  const stop = showWait(clock);
   try {
     // `act` starts a tick later, when the Ctrl-C handler is installed.
     return await untilInterrupted(Promise.resolve().then(act), stateText);
@@ -45,15 +38,15 @@ export function whileMailIsChecked<T>(clock: Clock, check: Promise<T>): Promise<
 }
 
 /** Shows the wait on stderr. Returns the function that ends the display. */
-function showWait(clock: Clock, what: string, terminal: NodeJS.WriteStream = process.stderr): () => void {
+function showWait(clock: Clock, terminal: NodeJS.WriteStream = process.stderr): () => void {
   if (terminal.isTTY !== true) return () => {};
   const startedMs = clock.monotonicMs();
   const canRewrite = Boolean(terminal.columns) && !isDumbTerminal();
   let isShown = false;
   const show = () => {
     const seconds = Math.floor((clock.monotonicMs() - startedMs) / 1000);
-    if (canRewrite) terminal.write(`${CLEAR}Waiting for the ${what}, ${seconds} s…`.slice(0, terminal.columns));
-    else if (!isShown) notice(`Waiting for the ${what}${what === MAIL_SERVER ? ', at most a minute' : ''}…`);
+    if (canRewrite) terminal.write(`${CLEAR}Waiting for the mail server, ${seconds} s…`.slice(0, terminal.columns));
+    else if (!isShown) notice('Waiting for the mail server, at most a minute…');
     isShown = true;
   };
   const timer = setInterval(show, EVERY_MS);

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import * as z from 'zod/mini';
+import type * as z from 'zod/mini';
 import { AppError } from '../errors.ts';
 import { isLoopback } from '../net.ts';
 import { checkDatabasePath } from './database-path.ts';
@@ -8,10 +8,7 @@ import { readLogo } from './logo.ts';
 import { type TlsFiles, variableError } from './network.ts';
 import { FIELDS, VARIABLES, type VariableMeta, Variables } from './variables.ts';
 
-// Without the two variables that name a remote server for `profilectl`.
-const Settings = z.omit(Variables, { profilectlHost: true, profilectlToken: true });
-
-type Settings = z.output<typeof Settings>;
+type Settings = z.output<typeof Variables>;
 
 /** The validated configuration. Built once per process by {@link readConfig} and passed down. */
 export type Config = Omit<Settings, 'publicUrl' | 'publicLogo' | 'tlsCertFile' | 'tlsKeyFile'> & {
@@ -82,7 +79,7 @@ function readSettings(source: Source, faults: Faults): Settings {
     if (text !== null) found.set(field.key, text);
   }
   const texts = () => Object.fromEntries([...found].map(([key, { text }]) => [key, text]));
-  const first = Settings.safeParse(texts());
+  const first = Variables.safeParse(texts());
   if (first.success) return first.data;
   for (const { path } of first.error.issues) {
     const [key = ''] = path;
@@ -90,7 +87,7 @@ function readSettings(source: Source, faults: Faults): Settings {
     if (bad !== undefined) faults.set(bad.name, variableError(bad.name, bad.rule));
     found.delete(key);
   }
-  return Settings.parse(texts());
+  return Variables.parse(texts());
 }
 
 /** Finds the text of a variable, or of the file named by `<name>_FILE`; setting both is an error. Null if unset or invalid. */

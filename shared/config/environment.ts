@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { isBinary } from '../binary.ts';
-import { AppError } from '../errors.ts';
 import { userName } from '../user.ts';
 import { readSmallText } from './small-file.ts';
 
@@ -59,32 +58,9 @@ export function editorCommand(): string | null {
   return process.env.VISUAL || process.env.EDITOR || null;
 }
 
-/** What the environment says about a browser on this machine. */
-export function describeDesktop() {
-  const { BROWSER, SSH_CONNECTION, SSH_TTY, DISPLAY, WAYLAND_DISPLAY } = process.env;
-  return {
-    /** The command that opens a URL. */
-    browser: BROWSER || null,
-    /** Whether the person is on another machine, where a browser of this machine is useless. */
-    isRemote: Boolean(SSH_CONNECTION || SSH_TTY),
-    hasDisplay: process.platform !== 'linux' || Boolean(DISPLAY || WAYLAND_DISPLAY),
-  };
-}
-
 /** Whether the terminal can't move its cursor, so that prompts must be plain lines. */
 export function isDumbTerminal(): boolean {
   return process.env.TERM === 'dumb';
-}
-
-/**
- * The folder for this user's settings (XDG Base Directory Specification): XDG_CONFIG_HOME if it is an absolute path, otherwise
- * `.config` in `home`. Throws `bad_config` for a path that is not UTF-8.
- */
-export function settingsFolder(home: string): string {
-  const { XDG_CONFIG_HOME: named = '' } = process.env;
-  const [name, folder] = isAbsolute(named) ? ['XDG_CONFIG_HOME', named] : ['HOME', join(home, '.config')];
-  if (isMangled(folder)) throw new AppError('bad_config', mangledText(name));
-  return folder;
 }
 
 /** Whether a value contained bytes that are not UTF-8: the runtime replaces them with U+FFFD, which would name another file. */

@@ -2,13 +2,12 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Clock, DAY_MS } from '../clock.ts';
 import { looseModes } from '../db-files/loose-modes.ts';
-import { AppError, faultOf } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import { looseMode } from '../file-mode.ts';
 import { type Config, surveyConfig } from './config.ts';
 import { type Environment, readEnvironment } from './environment.ts';
 import { environmentWarnings } from './environment-warnings.ts';
 import { exposureFault } from './network.ts';
-import { remoteHost, remoteToken } from './remote.ts';
 import { SECRET_FILES, VARIABLES } from './variables.ts';
 
 /** The effective value of a variable, masked if it is secret, with its origin. */
@@ -44,8 +43,7 @@ export function reportConfig(
   // If one of these is invalid, it is unknown how the server can be reached.
   const isReachKnown = !REACH.some((name) => faults.has(name));
   const tls = tlsState(config, clock.nowMs());
-  const remote = [remoteHost, remoteToken].map((read) => faultOf(() => read(source)));
-  const more = [isReachKnown ? exposureFault(config) : null, tls.fault, ...remote];
+  const more = [isReachKnown ? exposureFault(config) : null, tls.fault];
   const files = [...SECRET_FILES, 'TLS_KEY_FILE'].map((name) => source[name]);
   const warnings = [
     ...environmentWarnings(environment),

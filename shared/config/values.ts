@@ -1,8 +1,6 @@
-import { faultOf } from '../errors.ts';
 import { parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { cleanForTerminal, codePoints } from '../text.ts';
-import { checkServerUrl } from './remote.ts';
 
 // Parses and checks the values of single variables.
 
@@ -25,11 +23,6 @@ export function parseLimits(text: string): RateLimit[] | null {
   } catch {
     return null;
   }
-}
-
-/** Whether a string can be a server's URL; `remote.ts` has the detailed errors. */
-export function isServerUrl(text: string): boolean {
-  return faultOf(() => checkServerUrl('PROFILECTL_HOST', text)) === null;
 }
 
 /** Whether a name is visible, fits on one line of a page or mail, and can't change the direction of the text around it. */

@@ -14,7 +14,7 @@ import {
   TOKEN_CHARACTERS,
   WEBHOOK_SYNTAX,
 } from './network.ts';
-import { isPublicName, isServerUrl, parseAddresses, parseLimits, parseUrl } from './values.ts';
+import { isPublicName, parseAddresses, parseLimits, parseUrl } from './values.ts';
 
 /** The description of a variable. */
 export type VariableMeta = {
@@ -160,16 +160,6 @@ export const Variables = z.object({
   ),
   metricsToken: optional('METRICS_TOKEN', 'the bearer token of /metrics', TOKEN, {
     fileRule: `must name a file that contains only ${TOKEN_CHARACTERS}`,
-    mask,
-  }),
-  profilectlHost: optional(
-    'PROFILECTL_HOST',
-    'the server for profilectl keys and profilectl profiles import, instead of a local database',
-    text('must be the URL of a server', isServerUrl),
-    // An invalid URL may contain a password.
-    { mask: (url) => (isServerUrl(url) ? url : HIDDEN) },
-  ),
-  profilectlToken: optional('PROFILECTL_TOKEN', 'the token for that server, instead of a stored login', TOKEN, {
     mask,
   }),
 });

@@ -26,8 +26,7 @@ export const request = operation({
     command: {
       help: `On a terminal the command prompts for missing values (for long texts in EDITOR, if that is set), and shows the whole
 request before it sends it. It prints the identifier and "pending". The values of a successor default to those of the key
-that it replaces; once it is approved, both keys work until the old one is revoked or expires. On a remote server, the profile
-is always your own.`,
+that it replaces; once it is approved, both keys work until the old one is revoked or expires.`,
       examples: [
         '',
         '--successor-of k7Qm2XaB',

@@ -76,22 +76,7 @@ describe('variables that are not UTF-8', () => {
     }
     const checked = await shell(`PORT="$(printf '1\\377')" exec "$@"`, ['config', 'check', '--json'], folder);
     expect(JSON.parse(checked.stdout).faults).toEqual(['PORT must be valid UTF-8, without U+FFFD.']);
-    const logins = await shell(`XDG_CONFIG_HOME="$PWD/$(printf '\\377')" exec "$@"`, ['whoami'], folder);
-    expect(logins).toMatchObject({ code: 2, stderr: expect.stringContaining('XDG_CONFIG_HOME must be') });
     expect(readdirSync(folder)).toEqual([]);
-  });
-
-  test('PROFILECTL_TOKEN and PROFILECTL_HOST refuse bytes and control characters that a request can’t contain', async () => {
-    const folder = tempFolder();
-    const line = `PROFILECTL_HOST=http://127.0.0.1:9 PROFILECTL_TOKEN="$(printf 'a\\nb')" exec "$@"`;
-    const token = await shell(line, ['whoami'], folder);
-    expect(token).toMatchObject({ code: 2, stderr: expect.stringContaining('PROFILECTL_TOKEN must') });
-    const host = await shell(
-      `PROFILECTL_HOST="$(printf 'http://127.0.0.1:9/\\377')" exec "$@"`,
-      ['keys', 'list'],
-      folder,
-    );
-    expect(host).toMatchObject({ code: 2, stderr: expect.stringContaining('PROFILECTL_HOST must') });
   });
 });
 

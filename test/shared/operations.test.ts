@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { performAndSend } from '../../cli/keys/local-keys.ts';
+import { performAndSend } from '../../cli/keys/context.ts';
 import type { Person } from '../../shared/actor.ts';
 import { listLog } from '../../shared/admins/audit-log.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';

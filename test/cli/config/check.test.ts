@@ -49,17 +49,6 @@ describe('config check', () => {
     expect(JSON.parse(run.stderr)).toEqual({ error: '7 problems found.' });
   });
 
-  test('checks PROFILECTL_HOST and PROFILECTL_TOKEN, and hides the token and a URL with a password', async () => {
-    const good = await check({ PROFILECTL_HOST: 'https://api.example.org', PROFILECTL_TOKEN: 'hunter2' });
-    expect([good.code, good.at('PROFILECTL_HOST')?.value]).toEqual([0, 'https://api.example.org']);
-    const bad = await check({ PROFILECTL_HOST: 'https://me:hunter2@api.example.org', PROFILECTL_TOKEN: 'hunter2\n' });
-    expect(bad.faults.map((fault) => fault.split(' ')[0])).toEqual(['PROFILECTL_HOST', 'PROFILECTL_TOKEN']);
-    for (const { stdout, stderr, at } of [good, bad]) {
-      expect(at('PROFILECTL_TOKEN')?.value).toBe('(hidden)');
-      expect(stdout + stderr).not.toContain('hunter2');
-    }
-  });
-
   test('reports what only the server would refuse, in the same words', async () => {
     const variables = { HOST: '0.0.0.0', PUBLIC_URL: 'http://lookup.example.org' };
     const { code, faults } = await check(variables);

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { KeysContext, Perform } from '../../../cli/keys/context.ts';
-import { localKeys } from '../../../cli/keys/local-keys.ts';
+import { type KeysContext, keysContext, type Perform } from '../../../cli/keys/context.ts';
 import { performAndWait } from '../../../cli/keys/perform.ts';
 import { untilInterrupted } from '../../../cli/terminal/waiting.ts';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
@@ -22,13 +21,13 @@ async function sentenceFor(operation: AnyOperation, state: KeyState, fault?: App
   const deps = { ...testDeps({ clock }), clock };
   insertProfile(deps.db, { username: 'ada' });
   const identifier = await keyIn(state, deps, 'ada');
-  const keys = localKeys(deps, { kind: 'operator', name: 'root' });
+  const keys = keysContext({ deps, actor: { kind: 'operator', name: 'root' }, json: false, yes: true });
   const perform: Perform = (asked, input) => {
     if (asked.name !== operation.name) return fault ? Promise.reject(fault) : keys.perform(asked, input);
     interrupt();
     return Promise.withResolvers<never>().promise;
   };
-  const context: KeysContext = { ...keys, perform, json: false, yes: true };
+  const context: KeysContext = { ...keys, perform };
   const { code, message } = await refusal(performAndWait(context, operation, { identifier }));
   expect(code).toBe('cancelled');
   return message.replaceAll(identifier, 'K');

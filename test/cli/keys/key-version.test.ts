@@ -6,7 +6,6 @@ import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, mails, request } from '../../support/keys.ts';
 import { KEY, openTerminal, type Terminal } from '../../support/machine/terminal.ts';
-import { remoteWorld } from '../../support/portal/remote.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Commands do only what they have shown, even if another person changes the key or profile before a question is answered.
@@ -181,25 +180,4 @@ describe('keys request', () => {
     expect(await terminal.exited).toBe(0);
     expect(listKeys(deps, { profileId: 7 })).toHaveLength(1);
   });
-});
-
-test('on a remote server, an owner is also asked again if the key has changed', async () => {
-  const { access, server, ownerToken } = await remoteWorld();
-  const { identifier } = await issue(access, { profile: 'ada' });
-  const words = ['keys', 'revoke', identifier, '--reason', 'It leaked.', '--host', server.url];
-  const terminal = openTerminal(words, { PROFILECTL_TOKEN: ownerToken });
-  await terminal.see(/Rate limits +60\/1m, 5000\/1d/);
-  await terminal.see(/Revoke key \w{8}\?/);
-  const rateLimits = [{ quota: 1, windowSeconds: 60 }];
-  await perform(access, onBox('other'), OPERATIONS.change, { identifier, rateLimits });
-  terminal.type(`y${KEY.enter}`);
-  await terminal.see(/Rate limits +1\/1m/);
-  await terminal.see(/Revoke key \w{8}\?/);
-  expect(plain(terminal)).toContain(
-    `Key ${identifier} has changed since it was shown: its permissions, rate limits or expiry were changed. Nothing was done.`,
-  );
-  expect(showKey(access, identifier).state).toBe('Active');
-  terminal.type(`y${KEY.enter}`);
-  await terminal.see(`${identifier} revoked`);
-  expect(await terminal.exited).toBe(0);
 });

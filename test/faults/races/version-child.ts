@@ -1,4 +1,4 @@
-import { localKeys } from '../../../cli/keys/local-keys.ts';
+import { keysContext } from '../../../cli/keys/context.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
@@ -18,7 +18,7 @@ const DATABASE_PATH = process.argv[2] ?? '';
 const config = testConfig({ DATABASE_PATH, MAIL_URL: `file:${DATABASE_PATH}.mail` });
 const deps = createDeps(withTables(openDatabase(DATABASE_PATH, 'use')), config);
 const operator = { kind: 'operator', name: 'ada' } as const;
-const keys = localKeys(deps, operator);
+const keys = keysContext({ deps, actor: operator, json: false, yes: true });
 
 /** What is shown before the confirmation, and the action after it. */
 type Asked = { shown: string; act: () => unknown };

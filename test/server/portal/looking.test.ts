@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { performAndSend } from '../../../cli/keys/local-keys.ts';
+import { performAndSend } from '../../../cli/keys/context.ts';
 import { expireKeys } from '../../../shared/keys/life/expire.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';

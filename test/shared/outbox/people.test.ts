@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { performAndSend } from '../../../cli/keys/local-keys.ts';
+import { performAndSend } from '../../../cli/keys/context.ts';
 import type { Person } from '../../../shared/actor.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { write } from '../../../shared/db/write.ts';

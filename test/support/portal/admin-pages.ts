@@ -116,3 +116,14 @@ export function textOf({ body }: PageAnswer): string {
       .replace(/\s+/g, ' '),
   );
 }
+
+/** The fields that the form of an operation on a key's page would send. */
+export function formOn({ body }: PageAnswer, operation: string): [string, string][] {
+  const begin = body.indexOf(`<form id="${operation}" `);
+  const form = begin === -1 ? '' : body.slice(begin, body.indexOf('</form>', begin));
+  return [...form.matchAll(/<input [^>]*>/g)].flatMap(([input]): [string, string][] => {
+    const attribute = (name: string) => unescaped(new RegExp(` ${name}="([^"]*)"`).exec(input)?.[1] ?? '');
+    const isLeftOut = ['checkbox', 'radio'].includes(attribute('type')) && !/ checked\b/.test(input);
+    return isLeftOut ? [] : [[attribute('name'), attribute('value')]];
+  });
+}

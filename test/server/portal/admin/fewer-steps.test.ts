@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test';
 import { importLines } from '../../../support/import.ts';
 import { request } from '../../../support/keys.ts';
-import { adminWorld, hiddenIn, keyPageOf, signInAdmin, textOf } from '../../../support/portal/admin-pages.ts';
+import { adminWorld, formOn, hiddenIn, keyPageOf, signInAdmin, textOf } from '../../../support/portal/admin-pages.ts';
 import { ask, type PageAnswer, unescaped } from '../../../support/portal/pages.ts';
-import { formOn } from '../../../support/portal/remote.ts';
 
 // What saves admins steps: selections, fields and links that are where they are needed.
 

@@ -5,6 +5,7 @@ import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';
 import {
   adminWorld,
+  formOn,
   hiddenIn,
   sendDecision,
   signInAdmin,
@@ -12,7 +13,6 @@ import {
   withPasskey,
 } from '../../../support/portal/admin-pages.ts';
 import { ask, valuesOf, visit } from '../../../support/portal/pages.ts';
-import { formOn } from '../../../support/portal/remote.ts';
 
 // A link to the page of a key may fill in one of its forms, but decides nothing.
 

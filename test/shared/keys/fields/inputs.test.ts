@@ -66,7 +66,7 @@ describe('a form, a URL and flags are read as the same grant', () => {
     test(`${flag} ${JSON.stringify(texts)}`, () => {
       const isMany = flag === 'permission' || flag === 'rateLimit';
       const options = { [flag]: isMany ? texts : texts[0] };
-      const given = verdictOf(() => readFlags(OPERATIONS.approve, 'operator', options, clock.nowMs()));
+      const given = verdictOf(() => readFlags(OPERATIONS.approve, options, clock.nowMs()));
       const form = new Map(Object.entries({ ...plain, [FORM_NAMES[flag]]: texts }));
       const { decision, faults } = readDecision(form, 'k7Qm2XaB', clock.nowMs());
       if (typeof given === 'string') {

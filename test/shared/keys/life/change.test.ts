@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { performAndSend } from '../../../../cli/keys/local-keys.ts';
+import { performAndSend } from '../../../../cli/keys/context.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import type { Permission } from '../../../../shared/db/key-columns.ts';
 import type { KeyChange } from '../../../../shared/keys/fields/input-groups.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { performAndSend } from '../../../../cli/keys/local-keys.ts';
+import { performAndSend } from '../../../../cli/keys/context.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import { readStatus } from '../../../../shared/upkeep/status.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { performAndSend } from '../../../../cli/keys/local-keys.ts';
+import { performAndSend } from '../../../../cli/keys/context.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { readStatus } from '../../../../shared/upkeep/status.ts';
 import { onBox } from '../../../support/actors.ts';

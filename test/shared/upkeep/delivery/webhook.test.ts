@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { ServerResponse } from 'node:http';
-import { performAndSend } from '../../../../cli/keys/local-keys.ts';
+import { performAndSend } from '../../../../cli/keys/context.ts';
 import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
 import { keyHistory } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
