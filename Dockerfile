@@ -1,7 +1,7 @@
-# The container of a release, for amd64 and arm64: the program of the Debian package, run by its own user. docs/operating.md
-# says what was tested. The packages are in dist/release, built there or downloaded:
+# The container of a release, for amd64 and arm64: the program of the Debian package, run by its own user; not tested.
+# The packages are in dist/release, built there or downloaded:
 #
-#   npx -y bun@1.4.5 run release --target linux-x64-baseline --target linux-arm64
+#   npx -y bun@1.4.5 run release
 #   docker build -t profile-lookup .
 #   docker buildx build --platform linux/amd64,linux/arm64 -t profile-lookup .
 #

@@ -4,10 +4,10 @@ import { sourceCommit, versionText } from '../shared/version.ts';
 import { print } from './terminal/output.ts';
 
 // `bun run build` bundles Bun, the server, the command line, migrations and sample profiles into one executable.
-// `bun cli/build.ts [file] [commit] [target] [executable]`: the output file, the commit if git is not available, and for
-// another platform Bun's name for it and a Bun executable for it.
+// `bun cli/build.ts [file] [commit] [target]`: the output file, the commit if git is not available, and Bun's name for another
+// platform.
 
-const [file = 'dist/profilectl', commit = sourceCommit(), target, executablePath] = process.argv.slice(2);
+const [file = 'dist/profilectl', commit = sourceCommit(), target] = process.argv.slice(2);
 
 // Built next to its destination, then renamed: a running binary is not disturbed, and a failed build keeps the old one.
 mkdirSync(dirname(file), { recursive: true });
@@ -33,7 +33,6 @@ try {
     compile: {
       outfile: built,
       ...(target && { target: target as Bun.Build.CompileTarget }),
-      ...(executablePath && { executablePath }),
       // Otherwise files in the current folder could run code in this process or change its configuration.
       autoloadBunfig: false,
       autoloadDotenv: false,

@@ -1,14 +1,13 @@
 import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { TARGETS } from '../deploy/release/targets.ts';
 import { BUILT_COMMIT } from './support/cli.ts';
 import { SEED } from './support/rounds.ts';
 import type { SearchResult, Share } from './support/secret-search.ts';
 import { type Counts, readReport, reportLines, totalsOf } from './support/source/test-report.ts';
 
 // `bun run test`: installs the packages, generates the types of an API client, type-checks, lints, checks the format, builds
-// the binary, downloads Bun for releases, and runs every test. `bun run test:fast` (--fast) leaves out slow files; `bun run
+// the binary, and runs every test. `bun run test:fast` (--fast) leaves out slow files; `bun run
 // test:long` (--long) repeats tests that depend on chance four times as often (support/rounds.ts), and builds a release for
 // all targets; `bun run test --timings` stores how long each file takes. The last line is "N passed, N failed" (and ", N
 // skipped"), in which each check counts as one. Files and output of the tests are kept until the end, and then searched for
@@ -23,9 +22,6 @@ const ALONE = ['test/faults/files/power-cut.test.ts'];
 
 /** Tests mostly wait for processes, mail servers and deadlines, so five of them share two cores. */
 const PROCESSES = Math.ceil(2.5 * navigator.hardwareConcurrency);
-
-/** The targets of `bun run release` that the tests build. */
-const RELEASED = MODE === '--long' ? TARGETS.map(({ name }) => name) : ['linux-x64-baseline'];
 
 /** How many milliseconds each file took (`test --timings`): the slowest start first, so that no core waits at the end. */
 const TIMINGS = 'test/timings.json';
@@ -179,10 +175,6 @@ async function runAll(folder: string): Promise<boolean> {
   };
   const build = async () => {
     checks.binary = await run(['cli/build.ts', binary, BUILT_COMMIT]);
-    if (MODE === '--fast') return;
-    // Downloads, so it gets the caller's whole environment, which may name a registry or a proxy.
-    const bun = ['deploy/release/bun-executable.ts', ...RELEASED];
-    checks['Bun for releases'] = await run(bun, process.env);
   };
   const counts: Counts = { passed: 0, failed: 0, skipped: [], files: [] };
   const runCounted = async (options: readonly string[], browser: Record<string, string> = {}) => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { randomInt } from 'node:crypto';
 import { startServerProcess } from '../support/machine/server-process.ts';
-import { programPath, type ReverseProxy, startCaddy, through } from '../support/network/proxy.ts';
+import { HAS_CADDY, type ReverseProxy, startCaddy, through } from '../support/network/proxy.ts';
 import { parseItems } from '../support/network/structured-fields.ts';
 import { keyFor, prepare } from '../support/requests.ts';
-import { drawHalf, rounds, seededRandom } from '../support/rounds.ts';
+import { rounds, seededRandom } from '../support/rounds.ts';
 import { testDeps } from '../support/world.ts';
 
 // A real server process that is restarted behind Caddy with the project's configuration, while clients send requests.
@@ -24,50 +24,47 @@ function ownAddress(): string {
   return `127.${part()}.${part()}.${part()}`;
 }
 
-describe.skipIf(programPath('caddy') === null)('caddy', () => {
-  for (const WORKERS of drawHalf(['1', '2'], seededRandom('workers behind Caddy'))) {
-    test(`WORKERS=${WORKERS}: ${RESTARTS} restarts refuse no GET or HEAD, and each response counts once towards the quota`, async () => {
-      const HOST = ownAddress();
-      const deps = testDeps();
-      await prepare(deps);
-      const { secret } = await keyFor(deps, [`${QUOTA}/1d`]);
-      const variables = {
-        DATABASE_PATH: deps.config.databasePath,
-        TRUSTED_PROXIES: '127.0.0.1',
-        PUBLIC_URL: 'https://localhost',
-        LOG_LEVEL: 'info',
-        WORKERS,
-        HOST,
-      };
-      let server = await startServerProcess(variables);
-      const proxy = await startCaddy(server.port, { [`127.0.0.1:${server.port}`]: `${HOST}:${server.port}` });
-      const statuses = new Map<string, number>();
-      let isDone = false;
-      const clients = Array.from({ length: CLIENTS }, async (_, number) => {
-        const random = seededRandom(`pauses of client ${number}`);
-        const method = number % 4 === 0 ? 'HEAD' : 'GET';
-        while (!isDone) {
-          const status = await ask(proxy, method, '/api/lookup/uid/7', secret);
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          await Bun.sleep(random() * MAX_PAUSE_MS);
-        }
-      });
-      for (let restart = 0; restart < RESTARTS; restart++) {
-        const before = statuses.get('200') ?? 0;
-        while ((statuses.get('200') ?? 0) < before + 2 * CLIENTS) await Bun.sleep(10);
-        expect(await server.end('SIGTERM')).toBe(0);
-        server = await startServerProcess({ ...variables, PORT: String(server.port) });
+describe.skipIf(!HAS_CADDY)('caddy', () => {
+  test(`${RESTARTS} restarts refuse no GET or HEAD, and each response counts once towards the quota`, async () => {
+    const HOST = ownAddress();
+    const deps = testDeps();
+    await prepare(deps);
+    const { secret } = await keyFor(deps, [`${QUOTA}/1d`]);
+    const variables = {
+      DATABASE_PATH: deps.config.databasePath,
+      TRUSTED_PROXIES: '127.0.0.1',
+      PUBLIC_URL: 'https://localhost',
+      LOG_LEVEL: 'info',
+      HOST,
+    };
+    let server = await startServerProcess(variables);
+    const proxy = await startCaddy(server.port, { [`127.0.0.1:${server.port}`]: `${HOST}:${server.port}` });
+    const statuses = new Map<string, number>();
+    let isDone = false;
+    const clients = Array.from({ length: CLIENTS }, async (_, number) => {
+      const random = seededRandom(`pauses of client ${number}`);
+      const method = number % 4 === 0 ? 'HEAD' : 'GET';
+      while (!isDone) {
+        const status = await ask(proxy, method, '/api/lookup/uid/7', secret);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        await Bun.sleep(random() * MAX_PAUSE_MS);
       }
-      isDone = true;
-      await Promise.all(clients);
-      const answered = statuses.get('200') ?? 0;
-      expect([...statuses]).toEqual([['200', answered]]);
-      const { headers } = await through(proxy, '/api/key', { Authorization: `Bearer ${secret}` });
-      const [remaining] = parseItems(String(headers.ratelimit)).map(({ parameters }) => parameters.get('r'));
-      expect(remaining).toBe(QUOTA - answered);
+    });
+    for (let restart = 0; restart < RESTARTS; restart++) {
+      const before = statuses.get('200') ?? 0;
+      while ((statuses.get('200') ?? 0) < before + 2 * CLIENTS) await Bun.sleep(10);
       expect(await server.end('SIGTERM')).toBe(0);
-    }, 120_000);
-  }
+      server = await startServerProcess({ ...variables, PORT: String(server.port) });
+    }
+    isDone = true;
+    await Promise.all(clients);
+    const answered = statuses.get('200') ?? 0;
+    expect([...statuses]).toEqual([['200', answered]]);
+    const { headers } = await through(proxy, '/api/key', { Authorization: `Bearer ${secret}` });
+    const [remaining] = parseItems(String(headers.ratelimit)).map(({ parameters }) => parameters.get('r'));
+    expect(remaining).toBe(QUOTA - answered);
+    expect(await server.end('SIGTERM')).toBe(0);
+  }, 120_000);
 });
 
 /** The status, or the error instead. */

@@ -8,22 +8,14 @@ import { PROJECT } from '../cli.ts';
 import { tempFolder } from '../world.ts';
 import { TEST_CA, testCertificate } from './certificates.ts';
 
-/** A reverse proxy that runs with the project's configuration for it. */
+/** Caddy with the project's configuration. */
 export type ReverseProxy = { httpsPort: number; httpPort: number; printed: () => string };
 
 /** An IP address of this machine that differs from the proxy's, so that the log distinguishes them. */
 export const CLIENT_ADDRESS = '127.0.0.9';
 
-/** Settings that make requests wait only briefly for a server that is down; only Caddy has such a setting. */
-export const SHORT_WAIT = { caddy: { 'lb_try_duration 15s': 'lb_try_duration 200ms' }, nginx: {} };
-
-/** PATH with the folders of system administration programs, which not every user has. */
-const PATH = `${process.env.PATH ?? ''}:/usr/sbin:/sbin`;
-
-/** The path of a program, if it is installed. */
-export function programPath(name: string): string | null {
-  return Bun.which(name, { PATH });
-}
+/** Whether Caddy is installed. */
+export const HAS_CADDY = Bun.which('caddy') !== null;
 
 /** Ports outside the default ephemeral ranges of Linux and macOS, which the system does not assign. */
 const UNASSIGNED_PORTS = { min: 10_000, max: 32_000 } as const;
@@ -44,11 +36,11 @@ export function freePort(): number {
   }
 }
 
-/** The text of a file of `deploy/` with parts replaced, each of which must exist. */
-function deployed(name: string, replacements: Record<string, string>): string {
-  let text = readFileSync(join(PROJECT, 'deploy', name), 'utf8');
+/** The text of `deploy/Caddyfile` with parts replaced, each of which must exist. */
+function caddyfile(replacements: Record<string, string>): string {
+  let text = readFileSync(join(PROJECT, 'deploy/Caddyfile'), 'utf8');
   for (const [part, other] of Object.entries(replacements)) {
-    if (!text.includes(part)) throw new Error(`deploy/${name} does not say: ${part}`);
+    if (!text.includes(part)) throw new Error(`deploy/Caddyfile does not say: ${part}`);
     text = text.replaceAll(part, other);
   }
   return text;
@@ -59,7 +51,7 @@ export async function startCaddy(upstreamPort: number, more: Record<string, stri
   const folder = tempFolder();
   const [httpsPort, httpPort] = [freePort(), freePort()];
   const { certFile, keyFile } = testCertificate();
-  const text = deployed('Caddyfile', {
+  const text = caddyfile({
     '{\n\t# API keys': `{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port ${httpPort}\n\thttps_port ${httpsPort}\n\t# API keys`,
     '\napi.example.org {': `\nlocalhost {\n\ttls ${certFile} ${keyFile}`,
     'http://api.example.org {': 'http://localhost {',
@@ -67,54 +59,8 @@ export async function startCaddy(upstreamPort: number, more: Record<string, stri
     ...more,
   });
   writeFileSync(join(folder, 'Caddyfile'), text);
-  const words = ['caddy', 'run', '--config', join(folder, 'Caddyfile'), '--adapter', 'caddyfile'];
-  return await run(words, { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }, httpsPort, httpPort);
-}
-
-/** Whether nginx is 1.25.1 or later, which has its own directive for HTTP/2. */
-function isNewNginx(): boolean {
-  const printed = Bun.spawnSync([programPath('nginx') ?? '', '-v']).stderr.toString();
-  const [, version = ''] = /nginx\/([\d.]+)/.exec(printed) ?? [];
-  return Bun.semver.order(version, '1.25.1') >= 0;
-}
-
-/** Runs nginx with `deploy/nginx.conf`, but with other ports, the test certificate and a log on stderr. */
-export async function startNginx(upstreamPort: number, more: Record<string, string> = {}): Promise<ReverseProxy> {
-  const folder = tempFolder();
-  const [httpsPort, httpPort] = [freePort(), freePort()];
-  const { certFile, keyFile } = testCertificate();
-  const site = deployed('nginx.conf', {
-    'listen 443 ssl': `listen 127.0.0.1:${httpsPort} ssl`,
-    '    listen [::]:443 ssl http2;\n': '',
-    ...(isNewNginx() ? { ' ssl http2;': ' ssl;', '# http2 on;': 'http2 on;' } : {}),
-    'listen 80;': `listen 127.0.0.1:${httpPort};`,
-    '    listen [::]:80;\n': '',
-    '/etc/letsencrypt/live/api.example.org/fullchain.pem': certFile,
-    '/etc/letsencrypt/live/api.example.org/privkey.pem': keyFile,
-    '/var/log/nginx/profile-lookup.log': 'stderr',
-    'server_name api.example.org;': 'server_name localhost;',
-    'server 127.0.0.1:3000;': `server 127.0.0.1:${upstreamPort};`,
-    ...more,
-  });
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${join(folder, name)};`,
-  );
-  // If root starts it, nginx would write long bodies to disk as another user, who may not enter this folder.
-  const user = process.getuid?.() === 0 ? 'user root;\n' : '';
-  const main = `${user}daemon off;\npid ${join(folder, 'pid')};\nerror_log stderr;\nevents {}\n`;
-  writeFileSync(join(folder, 'nginx.conf'), `${main}http {\n${temporary.join('\n')}\n${site}}\n`);
-  const words = ['nginx', '-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
-  return await run(words, {}, httpsPort, httpPort);
-}
-
-async function run(
-  [program = '', ...words]: string[],
-  variables: Record<string, string>,
-  httpsPort: number,
-  httpPort: number,
-): Promise<ReverseProxy> {
-  const child = Bun.spawn([programPath(program) ?? program, ...words], {
-    env: { PATH, ...variables },
+  const child = Bun.spawn(['caddy', 'run', '--config', join(folder, 'Caddyfile'), '--adapter', 'caddyfile'], {
+    env: { PATH: process.env.PATH, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   afterAll(async () => {
@@ -131,7 +77,7 @@ async function run(
   const proxy = { httpsPort, httpPort, printed: () => printed };
   for (let tries = 0; ; tries++) {
     if ((await accepts(httpsPort)) && (await accepts(httpPort))) return proxy;
-    if (child.exitCode !== null || tries > 500) throw new Error(`${program} did not start: ${printed}`);
+    if (child.exitCode !== null || tries > 500) throw new Error(`Caddy did not start: ${printed}`);
     await Bun.sleep(20);
   }
 }

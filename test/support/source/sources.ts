@@ -12,9 +12,9 @@ export const FILES = Bun.spawnSync(['git', 'ls-files', '-co', '--exclude-standar
   .split('\n')
   .filter(Boolean);
 
-/** The TypeScript files of `server/`, `cli/`, `shared/` and `deploy/release/`. */
+/** The TypeScript files of `server/`, `cli/`, `shared/` and `deploy/`. */
 export const SOURCES: readonly Source[] = FILES.filter(
-  (path) => /^(server|cli|shared|deploy\/release)\/.*\.ts$/.test(path) && !path.endsWith('.d.ts'),
+  (path) => /^(server|cli|shared|deploy)\/.*\.ts$/.test(path) && !path.endsWith('.d.ts'),
 ).map((path) => {
   const text = readFileSync(join(PROJECT, path), 'utf8');
   const found = [...text.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*'([^']+)'/g)].map(

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Makes a verified copy of the database, sends it off-site with restic, encrypted, removes old copies, and tests that the new
+# one can be restored. profile-lookup-backup.service runs it, with RESTIC_REPOSITORY and RESTIC_PASSWORD_FILE.
+set -eu
+umask 077
+TMPDIR=$(mktemp -d "${CACHE_DIRECTORY:-/tmp}/backup.XXXXXX")
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+cd "$TMPDIR"
+pl() { profilectl --env-file "${SETTINGS:-/etc/profile-lookup/settings}" "$@"; }
+
+pl db backup profiles.db
+restic backup --quiet --tag profile-lookup profiles.db
+
+# Seven days and five weeks: erased profiles are gone from all copies after five weeks.
+restic forget --quiet --tag profile-lookup --group-by tags --keep-daily 7 --keep-weekly 5 --prune
+
+rm profiles.db
+restic restore latest --quiet --tag profile-lookup --target .
+pl db check --restore profiles.db
