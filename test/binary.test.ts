@@ -49,12 +49,10 @@ const serve = (folder: string, words: string[], variables: Record<string, string
   );
 
 describe('in an empty folder, with an empty PATH', () => {
-  test('the binary is one file as large as the README says, without a path of the machine that built it', () => {
+  test('the binary is one file, without a path of the machine that built it', () => {
     expect(readdirSync(join(BINARY, '..'))).toEqual(['profilectl']);
     expect(statSync(BINARY).mode & 0o111).toBe(0o111);
     expect(readFileSync(BINARY).includes(PROJECT)).toBe(false);
-    const [, megabytes] = /one executable of (\d+) MB/.exec(readFileSync(join(PROJECT, 'README.md'), 'utf8')) ?? [];
-    expect(Math.abs(statSync(BINARY).size / 1e6 - Number(megabytes))).toBeLessThan(5);
   });
 
   test('--version prints the version and the commit, and --help prints the commands', async () => {

@@ -1,6 +1,6 @@
--- Requests for wrk, made the same way for every server. The arguments: "spin" or "sleep"; a file of whole requests, separated
--- by NUL, one of which is chosen at random for each request; the seed; and, if the file contains a single request in which
--- "{name}" stands for a profile's name, the number of profiles and how a name is made from an id (prefix, factor, range).
+-- Requests for wrk. The arguments: a file of whole requests, separated by NUL, one of which is chosen at random for each request;
+-- the seed; and, if the file contains a single request in which "{name}" stands for a profile's name, the number of profiles
+-- and how a name is made from an id (prefix, factor, range).
 
 local random = math.random
 
@@ -19,19 +19,19 @@ local function spin()
 end
 
 function init(args)
-  if args[1] == "spin" then spin() end
-  local file = assert(io.open(args[2], "rb"))
+  spin()
+  local file = assert(io.open(args[1], "rb"))
   local text = file:read("*a")
   file:close()
-  math.randomseed(tonumber(args[3]))
+  math.randomseed(tonumber(args[2]))
 
-  if #args == 3 then
+  if #args == 2 then
     local requests = {}
     for one in text:gmatch("%Z+") do requests[#requests + 1] = one end
     local count = #requests
     request = function() return requests[random(count)] end
   else
-    local profiles, prefix, factor, range = tonumber(args[4]), args[5], tonumber(args[6]), tonumber(args[7])
+    local profiles, prefix, factor, range = tonumber(args[3]), args[4], tonumber(args[5]), tonumber(args[6])
     local head, tail = text:match("^(.-){name}(.*)$")
     head = head .. prefix
     request = function() return head .. random(profiles) * factor % range .. tail end
@@ -41,10 +41,8 @@ end
 -- wrk needs it before init has run.
 function request() end
 
-function done(summary, latency)
+function done(summary)
   local errors = summary.errors
-  io.write(string.format(
-    '\n{"requests":%d,"microseconds":%d,"bytes":%d,"broken":%d,"refused":%d,"p50Micros":%d,"p99Micros":%d}\n',
-    summary.requests, summary.duration, summary.bytes, errors.connect + errors.read + errors.write + errors.timeout,
-    errors.status, latency:percentile(50), latency:percentile(99)))
+  io.write(string.format('\n{"requests":%d,"microseconds":%d,"broken":%d,"refused":%d}\n', summary.requests, summary.duration,
+    errors.connect + errors.read + errors.write + errors.timeout, errors.status))
 end

@@ -1,102 +1,126 @@
-import type { Bench } from './bench.ts';
-import { type Load, type LoadOptions, load, type Traffic, typicalAnswer } from './load.ts';
-import { brief, median, type Result } from './results.ts';
-import { startBare, startOurs, type Target } from './servers.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { OpenLoopJob, OpenLoopReport } from './open-loop.ts';
+import { NAMES } from './profiles.ts';
+import { type Bench, CORE, type Pair, run, spawn, type Target } from './side.ts';
 
-/** One turn of one side of a comparison; `seed` differs from round to round. */
-export type Turn<T> = (turn: { seconds: number; seed: number }) => Promise<T>;
+/** One request, and whether a response to it is right. */
+export type Question = {
+  path: string;
+  headers: Record<string, string>;
+  isRight: (answer: { status: number; body: string }) => boolean;
+};
 
-/** Warms each side up, then measures them in turn, round by round, so that other load on the machine affects all alike. */
-export async function alternate<T, Name extends string>(
-  bench: Bench,
-  turns: Record<Name, Turn<T>>,
-  { warmsUp = true } = {},
-): Promise<Record<Name, T[]>> {
-  const names = Object.keys(turns) as Name[];
-  const taken = Object.fromEntries(names.map((name) => [name, [] as T[]])) as Record<Name, T[]>;
-  const { seconds, rounds } = bench;
-  if (warmsUp) for (const name of names) await turns[name]({ seconds: seconds + 1, seed: 1 });
-  for (let round = 0; round < rounds; round++) {
-    for (const name of names) taken[name].push(await turns[name]({ seconds, seed: round + 2 }));
+/** Questions of which wrk sends any; with `names`, it sends this path with the name of any profile instead. */
+export type Traffic = { questions: readonly Question[]; names?: string };
+
+/** The results of a round of load: throughput, and the server's processor time per request. */
+export type Load = { perSecond: number; cpuMicros: number; faults: string[] };
+
+const CONNECTIONS = 64;
+const SAMPLE_PAUSE_MS = 25;
+const TICKS_PER_SECOND = 100;
+
+/** A request as sent on the wire. */
+export function formatRequest({ path, headers }: Pick<Question, 'path' | 'headers'>): string {
+  const fields = Object.entries({ Host: 'bench', 'User-Agent': 'bench', Accept: 'application/json', ...headers });
+  return `GET ${path} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+}
+
+/** Sends one request, and reads the response to its end. */
+export async function ask(port: number, { path, headers }: Pick<Question, 'path' | 'headers'>) {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, redirect: 'manual' });
+  return { status: response.status, headers: response.headers, body: await response.text() };
+}
+
+/** Loads a server with wrk for a round, and checks samples. Throws if a request broke or was refused. */
+export async function load(bench: Bench, { port, pid }: Target, { questions, names }: Traffic, seed: number) {
+  const [file, output] = ['requests', 'wrk'].map((name) => join(bench.folder, `${name}-${Bun.randomUUIDv7()}`)) as [
+    string,
+    string,
+  ];
+  const sent = names === undefined ? questions : [{ path: names, headers: questions[0]?.headers ?? {} }];
+  writeFileSync(file, sent.map(formatRequest).join('\0'));
+  const named = names === undefined ? [] : [bench.profiles, NAMES.prefix, NAMES.factor, NAMES.range].map(String);
+  const words = ['-t1', `-c${CONNECTIONS}`, `-d${bench.seconds}s`, '--timeout', '10s'];
+  const script = ['-s', join(import.meta.dir, 'load.lua'), `http://127.0.0.1:${port}/`, '--', file, `${seed}`];
+  const before = cpuSeconds(pid);
+  const wrk = spawn(bench, ['wrk', ...words, ...script, ...named], CORE.client, { output });
+  const faults: string[] = [];
+  while (wrk.exitCode === null) {
+    const question = questions[Math.floor(Math.random() * questions.length)] as Question;
+    const answer = await ask(port, question);
+    if (!question.isRight(answer))
+      faults.push(`${question.path} returned ${answer.status}: ${answer.body}`.slice(0, 500));
+    await Promise.race([wrk.exited, Bun.sleep(SAMPLE_PAUSE_MS)]);
+  }
+  const cpu = cpuSeconds(pid) - before;
+  const printed = readFileSync(output, 'utf8');
+  const line = printed.split('\n').findLast((text) => text.startsWith('{'));
+  if (line === undefined) throw new Error(`wrk failed: ${printed.slice(-500)}`);
+  const { requests, microseconds, broken, refused } = JSON.parse(line);
+  if (requests === 0 || broken + refused > 0) {
+    throw new Error(`of ${requests} requests ${broken} broke and ${refused} were refused`);
+  }
+  return { perSecond: requests / (microseconds / 1e6), cpuMicros: (cpu * 1e6) / requests, faults };
+}
+
+/** The processor time of all threads of a process so far, in seconds. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** Resident memory of a process, in MiB. */
+export function memoryOf(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
+/** One round of requests sent on a fixed schedule. */
+export async function openLoop(bench: Bench, job: OpenLoopJob): Promise<OpenLoopReport> {
+  const file = join(bench.folder, `open-loop-${Bun.randomUUIDv7()}`);
+  writeFileSync(file, JSON.stringify(job));
+  const words = [process.execPath, join(import.meta.dir, 'open-loop.ts'), file];
+  const child = spawn(bench, words, CORE.client, { output: `${file}.txt` });
+  if ((await child.exited) !== 0) throw new Error(`the client failed: ${readFileSync(`${file}.txt`, 'utf8')}`);
+  return JSON.parse(readFileSync(`${file}.txt`, 'utf8'));
+}
+
+/** Binds this process, and those that it starts afterwards, to the client's core. */
+export function moveToClient(): void {
+  run(['taskset', '-a', '-cp', CORE.client, String(process.pid)]);
+}
+
+/** Measures both sides in turn, round by round, so that other load on the machine affects both; the first is a warm-up. */
+export async function alternate<T>(bench: Bench, turn: (whose: keyof Pair<T>, seed: number) => Promise<T>) {
+  const taken: Pair<T[]> = { mine: [], theirs: [] };
+  for (let round = 0; round <= bench.rounds; round++) {
+    for (const whose of ['mine', 'theirs'] as const) {
+      const result = await turn(whose, round + 1);
+      if (round > 0) taken[whose].push(result);
+    }
   }
   return taken;
 }
 
-/** One divided by the other, round by round. */
-export function ratiosOf(over: readonly number[], under: readonly number[]): number[] {
-  return over.map((value, round) => brief(value / (under[round] as number)));
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] as number) + (sorted[Math.ceil(middle)] as number)) / 2;
 }
 
-const OF_CLIENT = ['perSecond', 'bytesEach', 'p50Ms', 'p99Ms'] as const;
-const OF_SERVER = ['cpuMicros', 'cpuShare'] as const;
-
-/** The medians of the loads' figures, each named after its side; the server's only if it had no other load. */
-export function figuresOf(loads: Record<string, readonly Load[]>, isAlone = true): Record<string, number> {
-  const figures: Record<string, number> = {};
-  for (const [name, taken] of Object.entries(loads)) {
-    for (const figure of isAlone ? [...OF_CLIENT, ...OF_SERVER] : OF_CLIENT) {
-      figures[`${name} ${figure}`] = brief(median(taken.map((one) => one[figure])));
-    }
-  }
-  return figures;
+/** Prints the median of mine ÷ theirs, round by round, its 95 % interval (of the sign test), and the medians of both. */
+export function printRatio(name: string, { mine, theirs }: Pair<number[]>, unit: string): void {
+  const ratios = mine.map((value, round) => value / (theirs[round] as number)).sort((a, b) => a - b);
+  const below = Math.max(0, Math.floor((ratios.length - 1.96 * Math.sqrt(ratios.length)) / 2));
+  const [min, max] = [ratios[below], ratios[ratios.length - 1 - below]].map((ratio) => ratio?.toFixed(3));
+  const figures = `${median(mine).toFixed(1)} ${unit}, other ${median(theirs).toFixed(1)} ${unit}`;
+  process.stdout.write(`${name.padEnd(20)} ${median(ratios).toFixed(3)} (${min}–${max}); ${figures}\n`);
 }
 
-/** The samples and faults of all these loads together. */
-export function checksOf(...loads: readonly (readonly Load[])[]): Pick<Result, 'samples' | 'faults'> {
-  const all = loads.flat();
-  return { samples: all.reduce((sum, { samples }) => sum + samples, 0), faults: all.flatMap(({ faults }) => faults) };
-}
-
-/** A turn that loads a server with this traffic. */
-export function loading(
-  bench: Bench,
-  target: Target,
-  what: Traffic,
-  options: Pick<LoadOptions, 'spins' | 'isOurs'> = { isOurs: true },
-): Turn<Load> {
-  return ({ seconds, seed }) => load(bench, target, what, { ...options, seconds, seed });
-}
-
-/**
- * Our server's throughput divided by that of a bare one that sends responses of the same size, status and headers. This has no
- * goal: `against.ts` finds what became slower.
- */
-export async function againstBare(
-  bench: Bench,
-  databasePath: string,
-  { name, what }: Pick<Result, 'name' | 'what'>,
-  trafficOn: (ours: Target) => Traffic | Promise<Traffic>,
-  variables: Record<string, string> = {},
-): Promise<Result> {
-  const ours = await startOurs(bench, databasePath, variables);
-  const asked = await trafficOn(ours);
-  const bare = await startBare(bench, await typicalAnswer(ours, asked.questions));
-  const loads = await alternate(bench, {
-    bare: loading(bench, bare, asked, { isOurs: false }),
-    ours: loading(bench, ours, asked),
-  });
-  await Promise.all([ours.stop(), bare.stop()]);
-  const { ours: mine, bare: theirs } = loads;
-  requireSameSize(mine, theirs);
-  const perSecond = (taken: readonly Load[]) => taken.map((one) => one.perSecond);
-  return {
-    name,
-    what,
-    goal: null,
-    ratios: ratiosOf(perSecond(mine), perSecond(theirs)),
-    figures: figuresOf(loads),
-    ...checksOf(mine),
-  };
-}
-
-const MAY_DIFFER = 0.1;
-
-/** Responses of different sizes can't be compared. */
-function requireSameSize(ours: readonly Load[], bare: readonly Load[]): void {
-  const [mine, theirs] = [ours, bare].map((loads) => median(loads.map(({ bytesEach }) => bytesEach))) as [
-    number,
-    number,
-  ];
-  if (Math.abs(mine / theirs - 1) < MAY_DIFFER) return;
-  throw new Error(`our responses average ${Math.round(mine)} bytes, those of the bare server ${Math.round(theirs)}`);
+/** Prints wrong responses. */
+export function printFaults(faults: readonly string[]): void {
+  for (const fault of faults) process.stdout.write(`  wrong: ${fault}\n`);
 }

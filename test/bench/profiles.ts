@@ -4,9 +4,6 @@
 const NAME_FACTOR = 268_435_399;
 const NAME_RANGE = 2 ** 32;
 
-/** Up to this id {@link usernameOf} is exact in doubles, in Lua too. */
-export const MAX_PROFILES = 10_000_000;
-
 /** The parameters with which wrk's script makes names: prefix, factor, range. */
 export const NAMES = { prefix: 'user', factor: NAME_FACTOR, range: NAME_RANGE } as const;
 
@@ -49,8 +46,8 @@ export function isBanned(id: number): boolean {
   return draw(id, 1, 100) === 0;
 }
 
-/** Views: few profiles have many, many have few, some are equal. `version` counts the imports of changes. */
-export function viewsOf(id: number, version = 0): number {
+/** Views: few profiles have many, many have few, some are equal. `version` counts changes. */
+function viewsOf(id: number, version: number): number {
   return Math.floor(40_000_000 / (draw(id, 2, 1_000_000) + 1)) + version;
 }
 
@@ -116,31 +113,12 @@ function authIdOf(id: number): string {
 }
 
 /** The body of a lookup of this profile: SimplifiedProfile as JSON text. */
-export function profileBody(id: number, version = 0): string {
-  const fields = publicFields(id, version);
+export function profileBody(id: number): string {
+  const fields = publicFields(id, 0);
   return JSON.stringify({ ...fields, followersCount: showsFollowers(id) ? fields.followersCount : null });
 }
 
 /** The body of a lookup of this profile's links. */
 export function linksBody(id: number): string {
   return JSON.stringify({ links: linksOf(id) });
-}
-
-/** The body of a page of the leaderboard of this many profiles, as a function of limit and offset. */
-export function boardOf(profiles: number): (limit: number, offset: number) => string {
-  const ids = Array.from({ length: profiles }, (_, at) => at + 1).filter((id) => !isBanned(id));
-  const views = new Map(ids.map((id) => [id, viewsOf(id)]));
-  const viewsAt = (id: number) => views.get(id) as number;
-  const board = ids.sort((a, b) => viewsAt(b) - viewsAt(a) || a - b).slice(0, 10_000);
-  // Competition ranks: profiles with equal views share the rank of the first.
-  const ranks: number[] = [];
-  for (const [at, id] of board.entries()) {
-    ranks.push(at > 0 && viewsAt(board[at - 1] as number) === viewsAt(id) ? (ranks[at - 1] as number) : at + 1);
-  }
-  return (limit, offset) => {
-    const entries = board.slice(offset, offset + limit).map((id, at) => {
-      return `{"rank":${ranks[offset + at]},${profileBody(id).slice(1)}`;
-    });
-    return `{"leaderboard":[${entries.join(',')}],"limit":${limit},"offset":${offset},"total":${board.length}}`;
-  };
 }
