@@ -6,18 +6,11 @@ export type Globals = { json: boolean; yes: boolean; db?: string; envFile?: stri
 
 /** The global options, which may come before or after the command's name. */
 export function globalsOf(command: Command): Globals {
-  const { json = false, yes = false, ...named } = command.optsWithGlobals<Partial<Globals>>();
-  const { db, envFile } = named;
-  return {
-    json,
-    yes,
-    ...(db !== undefined && { db }),
-    ...(envFile !== undefined && { envFile }),
-  };
+  const { json = false, yes = false, db, envFile } = command.optsWithGlobals<Partial<Globals>>();
+  return { json, yes, ...(db !== undefined && { db }), ...(envFile !== undefined && { envFile }) };
 }
 
 /** The command line for a command with these flags, with the `--db` of the running command. */
 export function commandLine(path: string, flags: readonly string[], { db }: Globals): string {
-  const target = db === undefined ? [] : ['--db', db];
-  return ['profilectl', path, ...[...flags, ...target].map(shellWord)].join(' ');
+  return ['profilectl', path, ...[...flags, ...(db === undefined ? [] : ['--db', db])].map(shellWord)].join(' ');
 }

@@ -2,24 +2,23 @@
 import { type Command, CommanderError } from 'commander';
 import { isDebugging } from '../shared/config/environment.ts';
 import { cleanForTerminal, escapeJsonForTerminal } from '../shared/text.ts';
-import { printVersion } from './help/version.ts';
+import { versionText } from '../shared/version.ts';
 import { createProgram } from './program.ts';
 import { describeFault } from './terminal/faults.ts';
+import { print } from './terminal/output.ts';
 import { flushOutput, isClosedOutput } from './terminal/stdout.ts';
-import { isJsonAsked, isSuspicious, mangledFault } from './terminal/words.ts';
 
-async function run(words: readonly string[]): Promise<number> {
-  const program = await createProgram(words);
+async function run(): Promise<number> {
+  const program = createProgram();
   try {
-    if (words.some(isSuspicious)) await refuseMangled(program, words);
-    await runCommand(program, words);
+    await runCommand(program);
     await flushOutput();
     return 0;
   } catch (error) {
     // It is not an error if the reader of the output stops reading (`| head`), unlike a full disk.
     if (isClosedOutput(error)) return 0;
     await flushOutput().catch(() => undefined);
-    const { code, sentence, trace } = describeFault(error, program, words, isDebugging());
+    const { code, sentence, trace } = describeFault(error, isDebugging());
     // Commander reads the program's own options before it reports any other error.
     const json = program.opts<{ json?: boolean }>().json === true;
     const more = trace.length > 0 ? { trace } : {};
@@ -31,25 +30,15 @@ async function run(words: readonly string[]): Promise<number> {
   }
 }
 
-/** Throws `usage` if an argument is not UTF-8. */
-async function refuseMangled(program: Command, words: readonly string[]): Promise<void> {
-  const mangled = mangledFault(words);
-  if (mangled === null) return;
-  program.setOptionValue('json', isJsonAsked(words));
-  throw mangled;
-}
-
-async function runCommand(program: Command, words: readonly string[]): Promise<void> {
+async function runCommand(program: Command): Promise<void> {
   if (process.argv.length === 2) return program.outputHelp();
   try {
     await program.parseAsync();
   } catch (error) {
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
     // The help has been printed.
-    if (error.code === 'commander.version') {
-      printVersion(isJsonAsked(words));
-    }
+    if (error.code === 'commander.version') print(versionText());
   }
 }
 
-process.exit(await run(process.argv.slice(2)));
+process.exit(await run());

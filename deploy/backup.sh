@@ -17,4 +17,4 @@ restic forget --quiet --tag profile-lookup --group-by tags --keep-daily 7 --keep
 
 rm profiles.db
 restic restore latest --quiet --tag profile-lookup --target .
-pl db check --restore profiles.db
+pl db check --db profiles.db

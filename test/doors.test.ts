@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { Option } from 'commander';
 import type { z } from 'zod';
-import { readFlags } from '../cli/keys/command.ts';
 import { performAndSend } from '../cli/keys/context.ts';
+import { readFlags } from '../cli/keys/flags.ts';
 import { REQUEST_FIELDS } from '../server/portal/owner/new-key.ts';
 import { longFields } from '../server/portal/passkeys/decision-form.ts';
 import { formFields } from '../server/portal/requests/operation-form.ts';

@@ -29,9 +29,9 @@ export async function askField({ schema, initial, isCurrent = false, check, nowM
   };
   const ask = kind === 'lines' ? askLongText : askText;
   const isNever = isCurrent && initial === null && facts.isEndless === true;
+  const hint = hintOf(schema, facts);
   const typed = await ask({
-    message,
-    hint: hintOf(schema, facts),
+    message: hint === '' ? `${message}:` : `${message} (${hint.replace(/\.$/, '')}):`,
     initial: isNever ? 'never' : (typedText(kind, initial)[0] as string),
     fault: (text) => faultOf(() => read(text)),
   });

@@ -1,7 +1,7 @@
+import { checkMailer } from '../../shared/approval/approve.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isLongText } from '../../shared/keys/fields/input-facts.ts';
 import { ALREADY_SO } from '../../shared/keys/life/differing.ts';
-import type { KeyView } from '../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { joinWords } from '../../shared/text.ts';
@@ -10,45 +10,39 @@ import { confirm } from '../terminal/prompts.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { isAsking } from '../terminal/values.ts';
 import { askField, fieldText } from './ask.ts';
-import { flagName, type KeyArguments, missingFlags, refuseMissing } from './command.ts';
-import { type KeysContext, unlessKeyChanged } from './context.ts';
-import { performAndPrint, printKey } from './perform.ts';
+import { type KeysContext, performAndPrint, printKey } from './context.ts';
+import { flagName, refuseMissing } from './flags.ts';
 import { factsText, keyText } from './print.ts';
 
 type Values = Record<string, unknown>;
 
 /**
- * Performs an operation that changes a key. On a terminal without `--yes`, shows the key, prompts for missing inputs,
- * and asks for confirmation. Throws `usage` if an input is missing and can't be
- * asked for, `cancelled`, and the errors of the operation.
+ * Performs an operation that changes a key. On a terminal without `--yes`, shows the key, prompts for missing inputs, and asks
+ * for confirmation. Throws `usage` if an input is missing and can't be asked for, `cancelled`, and the errors of the operation.
  */
 export async function carryOut(
   context: KeysContext,
   operation: AnyOperation,
-  { identifier, given }: KeyArguments,
+  identifier: string,
+  given: Values,
 ): Promise<void> {
   const isAsked = isAsking(context.yes);
   if (!isAsked) {
     if (operation.keepsRest && Object.keys(given).length === 0) throw nothingToChange(operation);
-    refuseMissing(missingFlags(operation, given));
+    refuseMissing(operation, given);
   }
   // Long texts are kept, so that they need not be typed again if the key has changed.
   const typed: Values = {};
   await retryIfChanged(isAsked, async () => {
-    const now = unlessKeyChanged(context, identifier);
-    const input = isAsked ? await decide(now, operation, { identifier, given, typed }) : given;
+    const now = { ...context, perform: context.performUnlessChanged({ identifier }) };
+    const input = isAsked ? await decide(now, operation, identifier, { given, typed }) : given;
     if (isAsked && operation.keepsRest && Object.keys(input).length === 0) {
       notice(`Warning: ${ALREADY_SO}`);
       return printKey(now, identifier);
     }
     const { mailedTo } = await performAndPrint(now, operation, { identifier, ...input });
-    if (isAsked && mailedTo !== undefined) notice(mailedText(mailedTo));
+    if (isAsked && mailedTo !== undefined) notice(`The secret was mailed to ${mailedTo}.`);
   });
-}
-
-/** A sentence with the e-mail address to which a secret was mailed. */
-export function mailedText(address: string): string {
-  return `The secret was mailed to ${address}.`;
 }
 
 function nothingToChange(operation: AnyOperation): AppError {
@@ -56,43 +50,30 @@ function nothingToChange(operation: AnyOperation): AppError {
   return new AppError('usage', `Specify what to change: ${joinWords(flags, 'or')}.`);
 }
 
-/** Shows the key, prompts, and returns the input once it is confirmed. Throws `cancelled` if it is declined. */
-async function decide(
-  context: KeysContext,
-  operation: AnyOperation,
-  { identifier, given, typed }: { identifier: string; given: Values; typed: Values },
-): Promise<Values> {
-  const { key, history } = await context.perform(OPERATIONS.show, { identifier });
-  const confirmed = await askAndConfirm(context, operation, key, {
-    typed,
-    given: { ...given, ...typed },
-    showKey: () => notice(`${keyText(key, columnsOf(process.stderr))}\n`),
-  });
-  if (confirmed === null) throw new AppError('cancelled');
-  if (!operation.keepsRest) return confirmed;
-  const lacked = operation.lacks({ key, history, predecessor: null }, confirmed);
-  return Object.fromEntries(Object.entries(confirmed).filter(([input]) => lacked.includes(input)));
-}
-
 /**
- * Prompts for the inputs missing in `given`, unless the given ones are enough, shows everything to be confirmed, and
- * asks for confirmation. Returns the input, or null if it is declined. `showKey` is called after the checks that may
- * refuse the operation; typed long texts are stored in `typed`. Throws `cancelled`, and the refusal of the operation.
+ * Shows the key, prompts for the inputs missing in `given` unless the given ones are enough, shows everything to be confirmed,
+ * and asks for confirmation. Returns the input; typed long texts are stored in `typed`. Throws `cancelled`, and the refusal of
+ * the operation, before the first prompt if that is possible.
  */
-export async function askAndConfirm(
-  context: KeysContext,
+async function decide(
+  { deps, perform }: KeysContext,
   operation: AnyOperation,
-  key: KeyView,
-  { given, typed = {}, showKey = () => {} }: { given: Values; typed?: Values; showKey?: () => void },
-): Promise<Values | null> {
-  const { clock, approvalLeaseMs } = context;
-  const alsoConfirmed = await context.prepare(operation, key, given);
-  showKey();
-  const defaults = context.defaults(operation, key);
-  const isEnough = operation.keepsRest && Object.keys(given).length > 0;
-  const fields = flaggedInputs(operation, 'operator').filter(([input]) => input in (isEnough ? given : defaults));
-  const input: Values = { ...given };
-  for (const [name, schema] of fields.filter(([one]) => given[one] === undefined)) {
+  identifier: string,
+  { given, typed }: { given: Values; typed: Values },
+): Promise<Values> {
+  const { clock, approvalLeaseMs } = deps;
+  const { key, history } = await perform(OPERATIONS.show, { identifier });
+  const input: Values = { ...given, ...typed };
+  operation.check(deps, { ...input, identifier });
+  operation.refuse(key, input, { approvalLeaseMs, nowMs: clock.nowMs() });
+  if (operation.continuation) await checkMailer(deps);
+  const alsoConfirmed = operation.alsoConfirmed(deps, key);
+  notice(`${keyText(key, columnsOf(process.stderr))}\n`);
+  const defaults = operation.defaults(deps, key);
+  const isEnough = operation.keepsRest && Object.keys(input).length > 0;
+  const asked = isEnough ? { ...input } : defaults;
+  const fields = flaggedInputs(operation, 'operator').filter(([name]) => name in asked);
+  for (const [name, schema] of fields.filter(([one]) => input[one] === undefined)) {
     input[name] = await askField({
       schema,
       initial: defaults[name],
@@ -105,5 +86,8 @@ export async function askAndConfirm(
   const facts = [...fields.map(([name, schema]) => fieldText(schema, input[name])), ...alsoConfirmed];
   const { title, consequence } = operation.texts;
   notice(`${[...(facts.length === 0 ? [] : [factsText(facts, columnsOf(process.stderr))]), consequence].join('\n\n')}`);
-  return (await confirm(`${title} ${key.identifier}?`)) ? input : null;
+  if (!(await confirm(`${title} ${identifier}?`))) throw new AppError('cancelled');
+  if (!operation.keepsRest) return input;
+  const lacked = operation.lacks({ key, history, predecessor: null }, input);
+  return Object.fromEntries(Object.entries(input).filter(([name]) => lacked.includes(name)));
 }

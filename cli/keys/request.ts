@@ -1,46 +1,76 @@
-import type { Command } from 'commander';
+import type { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
+import { factsOf } from '../../shared/keys/fields/input-facts.ts';
+import { KEY_REQUEST, type KeyRequest } from '../../shared/keys/fields/input-groups.ts';
+import { FIELDS } from '../../shared/keys/fields/inputs.ts';
+import { parseInput } from '../../shared/keys/fields/parse-input.ts';
+import { checkProfile } from '../../shared/keys/life/lifecycle.ts';
 import { prefillFrom } from '../../shared/keys/life/successor.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
-import { canAsk } from '../terminal/output.ts';
+import { canAsk, columnsOf, notice } from '../terminal/output.ts';
+import { askChoice } from '../terminal/prompts.ts';
 import { readTextFile } from '../terminal/read-input.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
-import { addCommand, missingFlags, refuseMissing } from './command.ts';
-import { performAndPrint } from './perform.ts';
-import { askForRequest, type RequestInput } from './request-questions.ts';
+import { askField, fieldText } from './ask.ts';
+import {
+  type KeysContext,
+  type NamedProfile,
+  namedProfile,
+  type Perform,
+  performAndPrint,
+  readKey,
+} from './context.ts';
+import { missingFlags, refuseMissing } from './flags.ts';
+import { factsText } from './print.ts';
 
 const operation = OPERATIONS.request;
 
-/** Adds `keys request`, which requests a key. */
-export function addTo(parent: Command): void {
-  const command = addCommand(parent, operation, async (context, { given: flags }) => {
-    const { descriptionFile } = command.opts<{ descriptionFile?: string }>();
-    const typed = flags as RequestInput;
-    const { successorOf } = typed;
-    // A successor takes omitted values from the key that it will replace.
-    const old = successorOf && (await context.perform(OPERATIONS.show, { identifier: successorOf })).key;
-    const profile = typed.profile ?? (old ? old.profile : null);
-    // If the description comes from stdin, stdin can't also be used for answers.
-    const mayAsk = canAsk() && !context.yes && descriptionFile !== '-';
-    const known = { ...(old && prefillFrom(old)), ...typed, ...(profile !== null && { profile }) };
-    if (!mayAsk) refuseMissing(missingFlags(operation, { description: descriptionFile, ...known }));
-    const found = profile === null ? undefined : context.findProfile({ profile });
-    const given: RequestInput = { ...known, ...(await readDescription(typed, descriptionFile)), ...found };
-    if (!mayAsk) {
-      const perform = found === undefined ? context.perform : context.performUnlessChanged(found);
-      await performAndPrint({ ...context, perform }, operation, given);
-      return;
-    }
-    // If all required values are given, optional ones are not prompted for.
-    const isWhole = missingFlags(operation, given).length === 0;
-    let latest: RequestInput = isWhole ? { projectUrl: null, expectedUsage: null, ...given } : given;
-    await retryIfChanged(true, async () => {
-      const { request, perform } = await askForRequest(context, latest);
-      latest = request;
-      await performAndPrint({ ...context, perform }, operation, request);
-    });
+/** The known fields of a request: from flags, and later also from prompts. */
+type RequestInput = Partial<KeyRequest> &
+  Partial<NamedProfile> & {
+    /** The key that this one will replace; shown, but never prompted for. */
+    successorOf?: string;
+  };
+
+type CompleteRequest = Required<KeyRequest> & NamedProfile & Pick<RequestInput, 'successorOf'>;
+
+/** A confirmed request, and a function that sends it unless its profile has changed since it was shown. */
+type Confirmed = { request: CompleteRequest; perform: Perform };
+
+const ASKED_FIELDS = { profile: FIELDS.profile, ...KEY_REQUEST.shape } as const satisfies Record<string, z.ZodType>;
+
+type FieldName = keyof typeof ASKED_FIELDS;
+
+const FIELD_NAMES = Object.keys(ASKED_FIELDS) as FieldName[];
+
+/** Requests a key, after prompts for what is missing on a terminal. `descriptionFile` replaces the description. */
+export async function requestKey(
+  context: KeysContext,
+  typed: RequestInput,
+  descriptionFile: string | undefined,
+): Promise<void> {
+  // A successor takes omitted values from the key that it will replace.
+  const old = typed.successorOf === undefined ? null : await readKey(context, typed.successorOf);
+  const profile = typed.profile ?? old?.profile ?? undefined;
+  // If the description comes from stdin, stdin can't also be used for answers.
+  const mayAsk = canAsk() && !context.yes && descriptionFile !== '-';
+  const known = { ...(old && prefillFrom(old)), ...typed, ...(profile !== undefined && { profile }) };
+  if (!mayAsk) refuseMissing(operation, { description: descriptionFile, ...known });
+  const found = profile === undefined ? undefined : namedProfile(context.deps, { profile });
+  const given: RequestInput = { ...known, ...(await readDescription(typed, descriptionFile)), ...found };
+  if (!mayAsk) {
+    const perform = found === undefined ? context.perform : context.performUnlessChanged(found);
+    await performAndPrint({ ...context, perform }, operation, given);
+    return;
+  }
+  // If all required values are given, optional ones are not prompted for.
+  const isWhole = missingFlags(operation, given).length === 0;
+  let latest: RequestInput = isWhole ? { projectUrl: null, expectedUsage: null, ...given } : given;
+  await retryIfChanged(true, async () => {
+    const { request, perform } = await askForRequest(context, latest);
+    latest = request;
+    await performAndPrint({ ...context, perform }, operation, request);
   });
-  command.option('--description-file <path>', 'a file with the description; "-" is stdin');
 }
 
 async function readDescription({ description }: RequestInput, file: string | undefined): Promise<RequestInput> {
@@ -49,4 +79,56 @@ async function readDescription({ description }: RequestInput, file: string | und
     throw new AppError('usage', '--description and --description-file are mutually exclusive; leave one out.');
   }
   return { description: await readTextFile('--description-file', file) };
+}
+
+/**
+ * Prompts for the missing fields of a request, then shows the whole request and asks whether to send it or to change a
+ * field. Given fields are checked before the first prompt. Throws `usage`, `cancelled`.
+ */
+async function askForRequest(context: KeysContext, given: RequestInput): Promise<Confirmed> {
+  const { deps } = context;
+  if (given.profile !== undefined) checkProfile(deps, namedProfile(deps, given as NamedProfile).profileId);
+  for (const field of FIELD_NAMES) {
+    if (given[field] !== undefined) parseInput(ASKED_FIELDS[field], given[field]);
+  }
+  let request = { ...given };
+  for (const field of FIELD_NAMES) {
+    if (request[field] === undefined) request = await askFor(context, field, request);
+  }
+  return review(context, request as CompleteRequest);
+}
+
+/** Shows the whole request, again after each change, until the person sends it. Throws `cancelled`, `not_found`. */
+async function review(context: KeysContext, typed: CompleteRequest): Promise<Confirmed> {
+  // The profile may have been renamed since the prompt.
+  const request = { ...typed, ...namedProfile(context.deps, typed) };
+  const perform = context.performUnlessChanged(request);
+  const { successorOf } = request;
+  const facts: [string, string][] = [
+    ...(successorOf === undefined ? [] : [['Successor of', successorOf] as [string, string]]),
+    ...FIELD_NAMES.map((field) => fieldText(ASKED_FIELDS[field], request[field])),
+  ];
+  notice(`\n${factsText(facts, columnsOf(process.stderr))}\n`);
+  const choice = await askChoice('Send this request?', [
+    { value: 'send', name: 'Send it' },
+    ...FIELD_NAMES.map((field) => ({ value: field, name: `Change: ${factsOf(ASKED_FIELDS[field]).title}` })),
+    { value: 'cancel', name: 'Cancel' },
+  ]);
+  if (choice === 'send') return { request, perform };
+  if (choice === 'cancel') throw new AppError('cancelled');
+  return review(context, (await askFor(context, choice, request)) as CompleteRequest);
+}
+
+async function askFor({ deps }: KeysContext, field: FieldName, request: RequestInput): Promise<RequestInput> {
+  const isProfile = field === 'profile';
+  const find = (profile: unknown) => namedProfile(deps, { profile: String(profile) });
+  const answer = await askField({
+    schema: ASKED_FIELDS[field],
+    initial: request[field] ?? (factsOf(ASKED_FIELDS[field]).kind === 'permissions' ? ['api.lookup'] : null),
+    // The profile must also have a free slot.
+    ...(isProfile && { check: (profile) => checkProfile(deps, find(profile).profileId) }),
+    nowMs: () => deps.clock.nowMs(),
+  });
+  // From now on the profile is fixed, even if its name changes.
+  return { ...request, ...(isProfile ? find(answer) : { [field]: answer }) };
 }

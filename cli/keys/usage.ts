@@ -1,21 +1,6 @@
-import type { Command } from 'commander';
 import { countAnswered, countRequests, type Outcomes } from '../../shared/keys/usage-outcomes.ts';
-import { OPERATIONS } from '../../shared/operations.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
-import { counted, print, printJson } from '../terminal/output.ts';
-import { outputColumns } from '../terminal/stdout.ts';
-import { addCommand } from './command.ts';
-
-/** Adds `keys usage`, which shows the requests made with a key, day by day. */
-export function addTo(parent: Command): void {
-  addCommand(parent, OPERATIONS.usage, async ({ perform, json }, { identifier, given }) => {
-    const usage = await perform(OPERATIONS.usage, { ...given, identifier });
-    if (json) printJson(usage);
-    else print(usageText(usage, outputColumns() || DEFAULT_COLUMNS));
-  });
-}
-
-const DEFAULT_COLUMNS = 80;
+import { counted } from '../terminal/output.ts';
 
 const OK_CELL = '█';
 const OTHER_CELL = '░';

@@ -18,22 +18,21 @@ type ListOptions = {
 };
 
 /** Adds `profiles list`, which lists profiles by UID, without private fields. */
-export function addTo(parent: Command): void {
-  parent
+export function addList(profiles: Command): void {
+  profiles
     .command('list')
     .description('List profiles by UID, without private fields.')
-    .option('--name <prefix>', 'only profiles with a username or alias that begins with this, in any letter case')
-    .option('--banned', 'only banned profiles')
-    .option('--without-email', "only profiles without an e-mail address; they can't request keys")
-    .option('--with-keys', 'only profiles with a key that is pending, Active or suspended')
-    .option('--oversized', 'only profiles larger than MAX_PROFILE_KIB, stored before that limit applied')
+    .option('--name <prefix>', 'only those with a username or alias that begins with this')
+    .option('--banned', 'only banned ones')
+    .option('--without-email', "only those without an e-mail address, who can't request keys")
+    .option('--with-keys', 'only those with a key that is pending, Active or suspended')
+    .option('--oversized', 'only those larger than MAX_PROFILE_KIB')
     .option('--limit <number>', `at most this many, 1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
     .option('--after <uid>', 'only UIDs greater than this, for the next page')
     .addHelpText(
       'after',
       `
-A profile is listed if it matches all filters. If there are more profiles, stderr says how to list the next page; with
---json, "next" is the UID for --after. "profiles export" writes all fields of all profiles.
+A profile is listed if it matches all filters.
 
 Examples:
   profilectl profiles list --name ada

@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/clock.ts';
-import { AppError, refusalOf } from '../../shared/errors.ts';
+import { AppError } from '../../shared/errors.ts';
 import type { ImportOptions } from '../../shared/profiles/import/import.ts';
 import type { ImportOutcome } from '../../shared/profiles/import/import-report.ts';
 import type { MayOverwrite } from '../../shared/profiles/import/rejects.ts';
@@ -7,8 +7,7 @@ import { cleanForTerminal } from '../../shared/text.ts';
 import { counted, notice, printJson } from '../terminal/output.ts';
 import { createProgress, type ProgressLine } from '../terminal/progress.ts';
 import { confirm } from '../terminal/prompts.ts';
-import { untilInterrupted } from '../terminal/waiting.ts';
-import { failureOf, printOutcome, refusedLineText, refusedText } from './import-texts.ts';
+import { failureOf, printOutcome, refusedLineText } from './import-texts.ts';
 
 /** The callbacks of a running import. */
 export type ImportCallbacks = Required<Pick<ImportOptions, 'onProgress' | 'onRefused' | 'onWarning'>>;
@@ -18,62 +17,42 @@ export type ImportDisplay = {
   clock: Clock;
   json: boolean;
   isPruning: boolean;
-  /** Whether Ctrl-C may end the process at once, because nothing has changed then. */
-  endsAtOnce: boolean;
 };
 
 /** The number of refused lines that are printed. */
-export const MAX_LINES_SHOWN = 20;
-
-type Progress = { lastLine: number; refused: number; deferred: number };
+const MAX_LINES_SHOWN = 20;
 
 /**
- * Runs an import, shows its progress and refused lines, and prints its result. Throws what `act` throws, `cancelled` with the
- * last imported line after Ctrl-C, and `done_in_part` or `refused` if lines were refused.
+ * Runs an import, shows its progress and refused lines, and prints its result. Throws what `act` throws, and
+ * `done_in_part` or `refused` if lines were refused.
  */
 export async function showImport(
-  { clock, json, isPruning, endsAtOnce }: ImportDisplay,
+  { clock, json, isPruning }: ImportDisplay,
   act: (callbacks: ImportCallbacks, progress: ProgressLine) => Promise<ImportOutcome>,
 ): Promise<void> {
   const progress = createProgress(clock);
-  const seen: Progress = { lastLine: 0, refused: 0, deferred: 0 };
+  let refused = 0;
   const callbacks: ImportCallbacks = {
-    onProgress: ({ lines, bytes, totalBytes, deferred }) => {
-      Object.assign(seen, { lastLine: lines, deferred });
-      progress.show(lines, bytes, totalBytes);
-    },
+    onProgress: ({ lines, bytes, totalBytes }) => progress.show(lines, bytes, totalBytes),
     onRefused: (line) => {
-      seen.refused++;
-      if (!json && seen.refused <= MAX_LINES_SHOWN) progress.notice(cleanForTerminal(refusedLineText(line)));
+      refused++;
+      if (!json && refused <= MAX_LINES_SHOWN) progress.notice(cleanForTerminal(refusedLineText(line)));
     },
     onWarning: (sentence) => progress.notice(`Warning: ${sentence}`),
   };
   let outcome: ImportOutcome;
   try {
-    const acting = act(callbacks, progress);
-    outcome = endsAtOnce ? await acting : await untilInterrupted(acting, () => interruptedText(seen));
+    outcome = await act(callbacks, progress);
   } finally {
     progress.clear();
   }
-  const unseen = seen.refused - MAX_LINES_SHOWN;
+  const unseen = refused - MAX_LINES_SHOWN;
   if (!json && unseen > 0) notice(`… and ${unseen} more; --rejects keeps them, --json lists them`);
   const { details, ...result } = outcome;
   if (json) printJson(result);
   else printOutcome(outcome, isPruning);
-  const failure = failureOf(outcome, seen.refused);
+  const failure = failureOf(outcome, refused);
   if (failure !== null) throw failure;
-}
-
-/** Says which lines were imported before Ctrl-C. Each batch is imported completely or not at all, and then reported. */
-function interruptedText({ lastLine, refused, deferred }: Progress): string {
-  if (lastLine === 0) return refusalOf('cancelled').sentence as string;
-  const waiting = deferred === 1 ? '1 line waited' : `${deferred} lines waited`;
-  const exceptions = [
-    refused > 0 ? refusedText(refused) : [],
-    deferred > 0 ? `${waiting} for names of other profiles` : [],
-  ].flat();
-  const except = exceptions.length === 0 ? '' : ` (${exceptions.join(', ')})`;
-  return `Interrupted: the lines up to ${lastLine} were imported${except}; the rest was not. Import the file again to complete it.`;
 }
 
 /**

@@ -9,8 +9,8 @@ import { print, printJsonText, table } from '../terminal/output.ts';
 import { wholeNumber } from '../terminal/values.ts';
 
 /** Adds `profiles show`, which shows a profile with its private fields. */
-export function addTo(parent: Command): void {
-  parent
+export function addShow(profiles: Command): void {
+  profiles
     .command('show')
     .description('Show a profile with its private fields.')
     .argument('[username]', "the profile's username or one of its aliases")

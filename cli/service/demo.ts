@@ -27,11 +27,13 @@ const PROFILE_ADDRESS = 'ada@example.org';
 const ADMIN = 'Grace';
 
 /** Adds `demo`, which runs a server with sample profiles in a temporary folder, and removes the folder at the end. */
-export function addTo(command: Command): void {
-  command
+export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('Try it out: a server with sample profiles and an approved key.')
     .addHelpText(
       'after',
-      '\nUses no real data: everything is in a temporary folder that is removed at the end.\n\nExample:\n  profilectl demo',
+      '\nEverything is in a temporary folder, which is removed at the end.\n\nExample:\n  profilectl demo',
     )
     .action(async () => {
       const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-demo-'));

@@ -8,17 +8,19 @@ import { askServer, serverUrl } from './ask-server.ts';
 const FORBIDDEN = 403;
 
 /** Adds `healthcheck`, which asks the server on this machine whether it is ready, for containers. */
-export function addTo(command: Command): void {
-  command
+export function addHealthcheck(program: Command): void {
+  program
+    .command('healthcheck')
+    .description('Ask the server whether it is ready; exit code 0 if so, 1 if not.')
     .addHelpText(
       'after',
       `
-Reads HOST, PORT and TLS_CERT_FILE as "serve" does, and does not open the database.
+Reads HOST, PORT and TLS_CERT_FILE as "serve" does.
 
 Example:
-  profilectl healthcheck --env-file /etc/profile-lookup.env`,
+  profilectl healthcheck`,
     )
-    .action(async (_options: unknown) => {
+    .action(async (_options: unknown, command: Command) => {
       const globals = globalsOf(command);
       const url = serverUrl(configOf(globals), '/readyz');
       await expectReady(url);

@@ -8,7 +8,7 @@ import { AppError } from '../../shared/errors.ts';
 import { commandLine, globalsOf } from '../context.ts';
 import { type Context, withContext } from '../database.ts';
 import { notice, print, printJson, table } from '../terminal/output.ts';
-import { wholeNumber } from '../terminal/values.ts';
+import { collect, wholeNumber } from '../terminal/values.ts';
 
 type Options = { since?: string; by?: string; kind?: string[]; limit?: string; after?: string };
 
@@ -20,32 +20,28 @@ const MAX_LIMIT = 1_000_000_000;
 const WHEN = 'When (UTC)';
 
 /** Adds `log`, which lists the audit log. */
-export function addTo(command: Command): void {
-  const groups = LOG_GROUPS.map(({ group, kinds }) => `  ${group.padEnd(10)}${kinds.join(', ')}`).join('\n');
-  command
+export function addLog(program: Command): void {
+  const groups = LOG_GROUPS.map(({ group }) => group).join(', ');
+  program
+    .command('log')
+    .description('Show what people did to keys, profiles, admins and tokens.')
     .option('--since <time>', `only entries since this time: ${PAST_SYNTAX}`)
-    .option(
-      '--by <who>',
-      'only entries by the person with this name, or by this kind of actor: operator, admin, owner, platform (a backend)',
-    )
-    .option('--kind <kind...>', 'only entries of these kinds or groups, listed below')
-    .option('--limit <n>', 'at most this many entries; default: 50 on a terminal, otherwise all')
-    .option('--after <cursor>', 'only entries after this cursor, the "next" of the previous page')
+    .option('--by <who>', 'by the person with this name, or all by operator, admin, owner or platform')
+    .option('--kind <kind>', `one of ${groups}, or a kind of --json; may be repeated`, collect)
+    .option('--limit <n>', 'at most this many; default: 50 on a terminal, otherwise all')
+    .option('--after <cursor>', 'only entries after this cursor, the "next" of a page')
     .addHelpText(
       'after',
       `
-Groups, and their kinds:
-${groups}
-
-The newest entry comes first. Reasons, names of keys and other texts are not included; "profilectl keys show" has them.
-Actions of the service itself, and e-mails, are only in the histories of keys.
+Reasons, names of keys and other texts are not included; "keys show" has them.
 
 Examples:
   profilectl log --since 7d
-  profilectl log --kind bans erasures
-  profilectl log --by "admin Grace" --kind key-approved --json | jq -r '.entries[].identifier'`,
+  profilectl log --kind bans --kind erasures`,
     )
-    .action((options: Options) => withContext(command, 'use', (context) => list(command, context, options)));
+    .action((options: Options, command: Command) =>
+      withContext(command, 'use', (context) => list(command, context, options)),
+    );
 }
 
 function list(command: Command, { deps, json }: Context, options: Options): void {
@@ -83,7 +79,7 @@ function filterOf({ since, by, kind, after }: Options, nowMs: number): LogFilter
   const kinds = kind?.filter(isLogKind);
   if (kind !== undefined && kinds?.length !== kind.length) {
     const words = LOG_GROUPS.map(({ group }) => group).join(', ');
-    throw new AppError('usage', `Unknown --kind; use a group (${words}) or a kind listed by "profilectl log --help".`);
+    throw new AppError('usage', `Unknown --kind; it is one of ${words}, or a kind that --json shows.`);
   }
   if (after !== undefined && !isCursor(after)) {
     throw new AppError('usage', '--after must be the "next" of an earlier page.');
@@ -101,7 +97,7 @@ function flagsOf({ since, by, kind, limit }: Options): string[] {
   return [
     ...(since === undefined ? [] : ['--since', since]),
     ...(by === undefined ? [] : ['--by', by]),
-    ...(kind === undefined ? [] : ['--kind', ...kind]),
+    ...(kind ?? []).flatMap((one) => ['--kind', one]),
     ...(limit === undefined ? [] : ['--limit', limit]),
   ];
 }

@@ -9,7 +9,6 @@ import { configWarnings } from '../../shared/config/report.ts';
 import { createDeps, type ServerDeps } from '../../shared/deps.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
-import { variablesHelp } from '../help/variables-help.ts';
 import { withOpenDatabase } from '../open-database.ts';
 import { print } from '../terminal/output.ts';
 import { outputColumns } from '../terminal/stdout.ts';
@@ -17,17 +16,21 @@ import { thisProgram } from './same-program.ts';
 
 const STDOUT = 1;
 
-const OUTPUT_HELP = `On a terminal it prints its URL, and logs requests as text; otherwise it logs one JSON
-object per line.`;
-
 /** Adds `serve`, which runs the HTTP server until SIGTERM or SIGINT. */
-export function addTo(command: Command): void {
-  command
+export function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('Run the HTTP server, and create or migrate the database.')
     .addHelpText(
       'after',
-      () => `\n${OUTPUT_HELP}\n\n${variablesHelp()}\n\nExample:\n  PUBLIC_URL=https://api.example.org profilectl serve`,
+      `
+On a terminal it prints its URL and logs in words, otherwise in lines of JSON.
+"profilectl config check" shows all variables.
+
+Example:
+  PUBLIC_URL=https://api.example.org profilectl serve`,
     )
-    .action((_options: unknown) => {
+    .action((_options: unknown, command: Command) => {
       const config = configOf(globalsOf(command));
       return withOpenDatabase(config, 'serve', async (db) => {
         const options = childCommands(db.$client.filename);

@@ -15,20 +15,21 @@ import { outputColumns } from '../terminal/stdout.ts';
 import { askState, type ServerState, serverText } from './server-state.ts';
 
 /** Adds `status`, which shows the state of the service. */
-export function addTo(command: Command): void {
-  command
+export function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description('Show the state of the service, with warnings.')
     .addHelpText(
       'after',
       `
-Reads the same variables as "serve", but from its own environment: use the same --env-file for both, and run both as the same
-user. With METRICS_TOKEN it also shows the server's uptime and, measured for one second, the rate of API requests. Warnings
-do not change the exit code.
+Use the same --env-file as for "serve". With METRICS_TOKEN it also shows the
+server's uptime and rate of requests. Warnings do not change the exit code.
 
 Examples:
   profilectl status
   profilectl status --json | jq -r '.warnings[]'`,
     )
-    .action(async (_options: unknown) => {
+    .action(async (_options: unknown, command: Command) => {
       const globals = globalsOf(command);
       const config = configOf(globals);
       const db = openDatabase(config.databasePath, 'use');
@@ -68,8 +69,7 @@ function statusText(
     ['Signed in', signInsLine(signIns)],
     ['Last import', lastImportText(status.lastImport, nowMs)],
     ['Last feed', lastImportText(status.lastFeed, nowMs)],
-    ['Last backup', lastDoneText(status.lastBackup, 'to', nowMs)],
-    ['Restore test', lastDoneText(status.lastRestoreTest, 'of', nowMs)],
+    ['Last backup', lastBackupText(status.lastBackup, nowMs)],
     ['Erasures', tracesLine(erasure, nowMs)],
     ['Elsewhere', `erased text may remain in ${notReachedLine(erasure)}`],
   ];
@@ -79,8 +79,8 @@ function statusText(
   return [...lines, ...undelivered, '', ...(remarks.length === 0 ? ['No warnings.'] : remarks)].join('\n');
 }
 
-function lastDoneText(last: Status['lastBackup'], preposition: string, nowMs: number): string {
-  return last === null ? 'none' : `${ageText(last.at, nowMs)} ago, ${preposition} ${last.file}`;
+function lastBackupText(last: Status['lastBackup'], nowMs: number): string {
+  return last === null ? 'none' : `${ageText(last.at, nowMs)} ago, to ${last.file}`;
 }
 
 function environmentText({ user, files }: EnvironmentOrigin, isRunning: boolean): string {

@@ -1,7 +1,6 @@
 import { decodeUtf8, readSmallText, type SmallFile, tooLarge } from '../../shared/config/small-file.ts';
 import { AppError } from '../../shared/errors.ts';
-import { canAsk, notice } from './output.ts';
-import { askSecret } from './prompts.ts';
+import { notice } from './output.ts';
 
 /** More than any text of a key may have. */
 const MAX_KIB = 64;
@@ -30,32 +29,6 @@ async function readInput(file: SmallFile): Promise<Uint8Array> {
     throw inputFault(error);
   }
   return Buffer.concat(chunks);
-}
-
-/** Longer than any secret, even a mistyped one. The rest of the input is not read. */
-const MAX_CHARACTERS = 1_000;
-
-/**
- * Reads a secret from a hidden prompt, or from stdin if that is not a terminal, and trims it. Throws `cancelled`, and `usage`
- * if the terminal would show what is typed, or stdin can't be read.
- */
-export async function readSecret(label: string): Promise<string> {
-  if (canAsk()) {
-    return (await askSecret(label)).trim();
-  }
-  // Without a prompt the terminal would show the secret while it is typed or pasted.
-  if (process.stdin.isTTY) throw new AppError('usage', 'Cannot prompt for the secret (stderr is not a terminal).');
-  let text = '';
-  const decoder = new TextDecoder();
-  try {
-    for await (const chunk of process.stdin) {
-      text += decoder.decode(chunk as Uint8Array, { stream: true });
-      if (text.length > MAX_CHARACTERS) break;
-    }
-  } catch (error) {
-    throw inputFault(error);
-  }
-  return text.trim();
 }
 
 /** Turns a system error while reading stdin, such as when it is a folder, into `usage`; returns other errors unchanged. */

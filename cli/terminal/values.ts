@@ -8,6 +8,11 @@ export function needed<T>(value: T | undefined, flag: string): T {
   return value;
 }
 
+/** Gathers the values of a flag that may be repeated. */
+export function collect(value: string, earlier: string[] = []): string[] {
+  return [...earlier, value];
+}
+
 /** Parses a whole number. Throws `usage`, naming the flag, if it is malformed or out of bounds. */
 export function wholeNumber(flag: string, text: string, min: number, max = Number.MAX_SAFE_INTEGER): number {
   const number = /^(?:0|[1-9]\d*)$/.test(text) ? Number(text) : Number.NaN;

@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/clock.ts';
 import type { Opened } from '../../shared/db/connect.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { createProfileCounter } from '../../shared/profiles/count.ts';
-import { type Chore, secondsSince } from '../../shared/upkeep/chore-times.ts';
+import { readLastBackup } from '../../shared/upkeep/last-backup.ts';
 import { readKeyStats } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
 import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
@@ -40,7 +40,7 @@ export function createMetrics(
         profileFamily(await countProfiles()),
         ...keyFamilies(db, clock.nowMs()),
         ...importFamilies(db, clock.nowMs()),
-        ...backupFamilies(db, clock.nowMs()),
+        backupFamily(db, clock.nowMs()),
         ...diskFamilies(db.$client.filename),
         ...processFamilies(startedAtMs, restarts()),
       ]),
@@ -132,26 +132,15 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
   ];
 }
 
-/** `profilectl` stores the times of the last backup and restore test in files beside the database. */
-function backupFamilies(db: Opened, nowMs: number): Family[] {
-  const samplesOf = (chore: Chore): Sample[] => {
-    const seconds = secondsSince(db.$client.filename, chore, nowMs);
-    return seconds === null ? [] : [[{}, seconds]];
+/** `profilectl` stores the time of the last backup in a file beside the database. */
+function backupFamily(db: Opened, nowMs: number): Family {
+  const atMs = Date.parse(readLastBackup(db.$client.filename)?.at ?? '');
+  return {
+    name: 'profile_lookup_last_backup_age_seconds',
+    help: 'Seconds since db backup last made a backup; absent if it never has.',
+    type: 'gauge',
+    samples: Number.isNaN(atMs) ? [] : [[{}, Math.max(0, nowMs - atMs) / 1000]],
   };
-  return [
-    {
-      name: 'profile_lookup_last_backup_age_seconds',
-      help: 'Seconds since db backup last made a backup; absent if it never has.',
-      type: 'gauge',
-      samples: samplesOf('backup'),
-    },
-    {
-      name: 'profile_lookup_last_restore_test_age_seconds',
-      help: 'Seconds since db check --restore last verified a backup; absent if it never has.',
-      type: 'gauge',
-      samples: samplesOf('restore-test'),
-    },
-  ];
 }
 
 function processFamilies(startedAtMs: number, restarts: number): Family[] {

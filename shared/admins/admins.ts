@@ -183,5 +183,5 @@ function lookUp(db: Db | Tx, name: string): Admin | undefined {
 }
 
 function alreadyExists(name: string): AppError {
-  return new AppError('refused', `There is already an admin ${name}; "profilectl admins invite" makes a new link.`);
+  return new AppError('refused', `There is already an admin ${name}; remove them first.`);
 }

@@ -53,14 +53,9 @@ export function isDebugging(): boolean {
   return process.env.LOG_LEVEL === 'debug';
 }
 
-/** The command of the text editor, from `VISUAL` or `EDITOR`. */
-export function editorCommand(): string | null {
-  return process.env.VISUAL || process.env.EDITOR || null;
-}
-
-/** Whether the terminal can't move its cursor, so that prompts must be plain lines. */
-export function isDumbTerminal(): boolean {
-  return process.env.TERM === 'dumb';
+/** Whether a text editor is named. */
+export function hasEditor(): boolean {
+  return Boolean(process.env.VISUAL || process.env.EDITOR);
 }
 
 /** Whether a value contained bytes that are not UTF-8: the runtime replaces them with U+FFFD, which would name another file. */

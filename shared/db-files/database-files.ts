@@ -7,7 +7,7 @@ import { realPath } from '../db/real-path.ts';
 
 /** The suffixes of files that programs keep beside a database while they use it. */
 const SIDE_NAME =
-  /^(?:-wal|-shm|-journal|\.(?:quotas|sessions|lock|import-lock|feed-lock)(?:-wal|-shm|-journal)?|\.reserve|\.last-(?:backup|restore-test)(?:\.unfinished)?)$/;
+  /^(?:-wal|-shm|-journal|\.(?:quotas|sessions|lock|import-lock|feed-lock)(?:-wal|-shm|-journal)?|\.reserve|\.last-backup(?:\.unfinished)?)$/;
 
 /** The suffixes of copies kept beside a database, and of copies left by killed programs. */
 const COPY_NAME = /^\.(?:before-(?:restore|schema)-|quotas\.unreadable-)|\.unfinished$/;

@@ -21,20 +21,12 @@ const GRANTED_FACTS = ['key', 'state', 'grant', 'profile', 'request'] as const;
 export const change = operation({
   ...{ name: 'change', who: ADMINS_DECIDE, from: SECRET_HOLDERS, event: 'changed', version: GRANTED_FACTS },
   input: z.object({ identifier, ...KEY_CHANGE.shape }),
-  summary:
-    'Change permissions, rate limits or expiry of an Active or suspended key; the owner is mailed the old and new values.',
+  summary: 'Change permissions, rate limits or expiry of a key.',
   doors: {
     command: {
-      help: `The secret stays the same, and so does everything without a flag. With at least one flag, the command asks for nothing else.
-Running servers apply the change within 10 ms. If a rate limit keeps its window, requests already counted still count, even if
-the quota changes; a limit with a new window starts unused.`,
-      examples: [
-        'k7Qm2XaB',
-        'k7Qm2XaB --rate-limit 600/1m 50000/1d',
-        'k7Qm2XaB --permission api.lookup api.leaderboard',
-        'k7Qm2XaB --expires 2027-01-31',
-        'k7Qm2XaB --expires never',
-      ],
+      help: `The secret and everything without a flag stay the same. A limit that keeps its
+window keeps what was counted. On a terminal without flags it asks for all.`,
+      examples: ['k7Qm2XaB', 'k7Qm2XaB --rate-limit 600/1m --rate-limit 50000/1d', 'k7Qm2XaB --expires never'],
     },
     json: decision('change', 'change what an Active or suspended key may do'),
   },
@@ -58,12 +50,10 @@ the quota changes; a limit with a new window starts unused.`,
 export const suspend = operation({
   ...{ name: 'suspend', who: ADMINS_DECIDE, ...MOVES.suspend, version: GRANTED_FACTS },
   input: WITH_REASON,
-  summary: 'Suspend an Active key at once, until it is resumed; the owner is mailed the reason.',
+  summary: 'Suspend an Active key until it is resumed; the reason is mailed.',
   doors: {
     command: {
-      help: `The key still counts towards the profile's limit of three, and keeps its secret, its expiry, and its rate limits with the
-requests already counted.`,
-      examples: ['k7Qm2XaB --reason "It looks up every profile in turn; please tell us why."'],
+      examples: ['k7Qm2XaB --reason "It looks up every profile in turn."'],
     },
     json: decision('suspend', 'suspend a key'),
   },
@@ -81,7 +71,7 @@ requests already counted.`,
 export const resume = operation({
   ...{ name: 'resume', who: ADMINS_DECIDE, ...MOVES.resume, version: GRANTED_FACTS },
   input: z.object({ identifier }),
-  summary: 'Resume a suspended key: the same secret works again; the owner is mailed.',
+  summary: 'Resume a suspended key: the same secret works again.',
   doors: {
     command: { examples: ['k7Qm2XaB'] },
     json: decision('resume', 'resume a suspended key'),
@@ -103,10 +93,10 @@ export const revoke = operation({
   who: { ...ADMINS_DECIDE, owner: 'own' },
   input: z.object({ identifier, reason: OPTIONAL_REASON }),
   inputOf: { operator: WITH_REASON, admin: WITH_REASON },
-  summary: 'Revoke an Active or suspended key at once; the owner is mailed the reason.',
+  summary: 'Revoke an Active or suspended key; the reason is mailed.',
   doors: {
     command: {
-      examples: ['k7Qm2XaB --reason "The secret was found in a public repository."'],
+      examples: ['k7Qm2XaB --reason "The secret was public."'],
     },
     ownerPage: {
       path: 'revoke',

@@ -4,7 +4,7 @@ import { LIST_FILTER } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
 import { countPending, neighbours } from '../keys/queue.ts';
 import { QUEUE_FILTERS } from '../keys/queue-filters.ts';
-import { USAGE_DAYS, USUAL_DAYS } from '../keys/usage-outcomes.ts';
+import { USUAL_DAYS } from '../keys/usage-outcomes.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import { countOlder } from '../keys/waiting.ts';
 import { listForPerson } from '../usage/key-list.ts';
@@ -26,7 +26,7 @@ export const list = operation({
   doors: {
     command: {
       examples: ['--state pending', '--profile Ada --json'],
-      help: 'On a terminal it shows 50 keys at a time, and prints the command for the next page.',
+      help: 'On a terminal it shows 50 keys, and prints the command for the next page.',
     },
     json: {
       ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
@@ -78,8 +78,7 @@ export const usage = operation({
   doors: {
     command: {
       examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'],
-      help: `Days are in UTC. Every request with the key counts, even if it is refused. The server records usage every ten seconds, and
-keeps the records for ${USAGE_DAYS} days.`,
+      help: 'Every request with the key counts, also a refused one.',
     },
     json: {
       ...{ method: 'GET', path: '/:identifier/usage', operationId: 'getUsage', answers: 'usage' },

@@ -24,16 +24,9 @@ export const request = operation({
   summary: 'Request an API key for a profile; an admin decides.',
   doors: {
     command: {
-      help: `On a terminal the command prompts for missing values (for long texts in EDITOR, if that is set), and shows the whole
-request before it sends it. It prints the identifier and "pending". The values of a successor default to those of the key
-that it replaces; once it is approved, both keys work until the old one is revoked or expires.`,
-      examples: [
-        '',
-        '--successor-of k7Qm2XaB',
-        '--profile Ada --name "Badge bot" --permission api.lookup --description-file about.txt',
-        `--profile Ada --name "Badge bot" --permission api.lookup \\
-    --description "Shows the profile badges of our members beside their names in the chat, a few lookups a minute."`,
-      ],
+      help: `On a terminal it asks for what is missing, for a description in EDITOR, and
+shows the whole once. A successor takes the rest from the key that it replaces.`,
+      examples: ['', '--profile Ada --name Bot --description-file about.txt'],
     },
     json: {
       ...{ method: 'POST', path: '', operationId: 'requestKey', answers: 'new key' },
@@ -54,7 +47,7 @@ that it replaces; once it is approved, both keys work until the old one is revok
 export const edit = operation({
   ...{ name: 'edit', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'edited', version: KEY_FACTS },
   input: z.object({ identifier, name }),
-  summary: 'Rename a key; "keys change" changes permissions, rate limits and expiry.',
+  summary: 'Rename a key.',
   doors: {
     command: { examples: ['k7Qm2XaB --name "Badge bot 2"'] },
     ownerPage: { path: 'rename' },

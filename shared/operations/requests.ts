@@ -23,19 +23,13 @@ const { identifier } = FIELDS;
 export const approve = operation({
   ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve, version: KEY_FACTS },
   input: z.object({ identifier, ...GRANT.shape }),
-  summary: 'Approve a pending request: the secret is created and mailed to the owner, once.',
+  summary: 'Approve a pending request, and mail the secret to the owner, once.',
   doors: {
     command: {
-      help: `If no mail can be sent, the command says so before the first prompt. Without an identifier it shows the pending requests one
-after another, oldest first, to approve, reject or skip each.
-Without a terminal, or with --yes, the identifier is required, and omitted flags have defaults: the requested permissions;
-DEFAULT_RATE_LIMITS, or for a successor the limits of the old key; no expiry; the expiry of the old key stays as it is.`,
-      examples: [
-        '',
-        'k7Qm2XaB',
-        'k7Qm2XaB --yes --permission api.lookup --rate-limit 60/1m 5000/1d --expires 90d',
-        'k7Qm2XaB --yes --retire-old 7d     # a successor: the old key expires in a week',
-      ],
+      help: `On a terminal it offers the pending requests in a list if none is named, asks
+for what is not given, and mails nothing before a yes. Otherwise, or with --yes:
+requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
+      examples: ['', 'k7Qm2XaB --rate-limit 60/1m --expires 90d', 'k7Qm2XaB --retire-old 7d'],
     },
     json: decision('approve', 'approve a request'),
   },
@@ -80,7 +74,7 @@ export const reject = operation({
   summary: 'Reject a pending request; the reason is mailed to the owner.',
   doors: {
     command: {
-      examples: ['k7Qm2XaB --reason "Please say which pages will show the data."'],
+      examples: ['k7Qm2XaB --reason "Please say which pages use it."'],
     },
     json: decision('reject', 'reject a request'),
   },

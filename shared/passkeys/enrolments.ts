@@ -83,6 +83,6 @@ function adminOf(ticket: Ticket | null): SignedAdmin {
 export function invalidEnrolment(): AppError {
   return new AppError(
     'forbidden',
-    'This link is invalid or has expired. It works once, for 15 minutes. Ask the operator for another, which "profilectl admins invite" prints.',
+    'This link is invalid or has expired. It works once, for 15 minutes. Ask the operator for another.',
   );
 }

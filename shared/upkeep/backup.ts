@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts';
 import { copyDatabase, type Verified } from '../db-files/snapshot.ts';
-import { recordChore } from './chore-times.ts';
+import { recordBackup } from './last-backup.ts';
 
 /**
  * Backs the database up to a new file while it is in use, and records the time. Throws the errors of {@link
@@ -12,5 +12,5 @@ export function backupDatabase(
   onStep: (step: 'copy' | 'verify') => void = () => {},
 ): Verified & { warning: string | null } {
   const verified = copyDatabase(db.$client, file, onStep);
-  return { ...verified, warning: recordChore(db.$client.filename, 'backup', file) };
+  return { ...verified, warning: recordBackup(db.$client.filename, file) };
 }

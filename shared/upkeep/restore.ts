@@ -1,12 +1,7 @@
 import { mkdirSync, renameSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import {
-  NOBODY,
-  type PeopleDecision,
-  type RestoredPeople,
-  readPeople,
-  settlePeople,
-} from '../admins/restored-people.ts';
+import type { Actor } from '../actor.ts';
+import { NOBODY, type RestoredPeople, readPeople, settlePeople } from '../admins/restored-people.ts';
 import { systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
@@ -18,7 +13,7 @@ import { lockForServing } from '../db-files/serving.ts';
 import { copyInto, syncPath, type Verified, verifyFile } from '../db-files/snapshot.ts';
 import { withUnfinished } from '../db-files/unfinished.ts';
 import { logRestore } from '../erasure/service-log.ts';
-import { type AppError, fileRefusal } from '../errors.ts';
+import { fileRefusal } from '../errors.ts';
 import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
 import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
 import { type Dropped, dropRestoredNotices } from './delivery/store.ts';
@@ -33,41 +28,40 @@ import {
 /** A restore that is ready to run: the source is intact, and no server can start until `release`. */
 export type Restore = {
   source: Verified;
-  /** The erasures of the last 40 days that the restore undoes; null if there is no readable old database. */
+  /** The erasures of the last 40 days that the restore repeats; null if there is no readable old database. */
   undone: UndoneErasure[] | null;
   /**
    * Replaces the database with the source, and logs that there. After an error the database is unchanged;
    * `changed_since` means that something differs from what was announced. Mails waiting in the source are dropped,
-   * since they may have been sent; everybody is signed out; admins, passkeys and tokens that only the source has are
-   * left out or restored.
+   * since they may have been sent; everybody is signed out. What the old database shows to have ended since stays so:
+   * profiles erased, and admins, passkeys and tokens removed.
    */
-  run: (people: Omit<PeopleDecision, 'atMs'>) => Restored;
+  run: (by: Actor) => Restored;
   release: () => void;
 };
 
 /**
- * The result: where the old database is now (null if there was none), dropped mails, and people left out or restored.
+ * The result: where the old database is now (null if there was none), dropped mails, and the people that the old database lacks.
+ * They are restored only if there was no readable one.
  */
-export type Restored = { kept: KeptAside | null; dropped: Dropped[]; people: RestoredPeople };
+export type Restored = { kept: KeptAside | null; dropped: Dropped[]; people: RestoredPeople; areRestored: boolean };
 
 /**
- * Verifies a backup and makes sure that no server is running. With `isErasedAgain`, the erasures that the backup undoes
- * will be repeated. Throws `refused` if a server is running, for a source that is missing, damaged, not a database of
- * this program, of a newer schema, or the database itself, and if the erasures to repeat are unknown.
+ * Verifies a backup and makes sure that no server is running. Throws `refused` if a server is running, and for a source that is
+ * missing, damaged, not a database of this program, of a newer schema, or the database itself.
  */
-export function prepareRestore(databasePath: string, file: string, isErasedAgain = false): Restore {
+export function prepareRestore(databasePath: string, file: string): Restore {
   const path = guardDatabase(databasePath, () => refuseItself(databasePath, file));
   const lock = guardDatabase(path, () => lockForServing(path));
   try {
     const shown = versionOf(factsOfBackup(file));
     const source = verifyFile(file, 'read');
     const undone = guardDatabase(file, () => undoneBy(file, path));
-    if (undone === null && isErasedAgain) throw unknownErasures(databasePath);
-    const backup = { file, shown, undone, isErasedAgain };
+    const backup = { file, shown, undone };
     return {
       source,
       undone,
-      run: (people) => replaceDatabase(path, backup, { ...people, atMs: systemClock.nowMs() }),
+      run: (by) => replaceDatabase(path, backup, by),
       release: () => lock.close(),
     };
   } catch (error) {
@@ -79,17 +73,6 @@ export function prepareRestore(databasePath: string, file: string, isErasedAgain
 function undoneBy(file: string, path: string): UndoneErasure[] | null {
   const erased = readErasedProfilesAt(path);
   return erased === null ? null : withFile(file, 'read', (backup) => undoneErasures(backup, erased));
-}
-
-function unknownErasures(path: string): AppError {
-  const sentence = `It is unknown which profiles were erased since the backup, because there is no readable database at ${path}: restore without --erase-again, and erase them with "profilectl profiles erase".`;
-  return fileRefusal(sentence);
-}
-
-/** Verifies a backup. Throws `refused` if it is missing, damaged, foreign, or of a newer schema. */
-export function verifyBackup(file: string): Verified {
-  statBackup(file);
-  return verifyFile(file, 'read');
 }
 
 /** Returns the database's path with links resolved. Throws `refused` if the backup is missing, or the same file. */
@@ -110,8 +93,8 @@ function statBackup(file: string): Stats {
   return found;
 }
 
-/** A verified backup, the erasures that it undoes (null if unknown), and whether they are repeated. */
-type Backup = { file: string; shown: ShownVersion; undone: UndoneErasure[] | null; isErasedAgain: boolean };
+/** A verified backup, and the erasures that it would undo (null if unknown). */
+type Backup = { file: string; shown: ShownVersion; undone: UndoneErasure[] | null };
 
 /** The facts that identify the verified backup file, to detect that it was replaced or written to. */
 function factsOfBackup(file: string): Facts {
@@ -124,14 +107,14 @@ function factsOfBackup(file: string): Facts {
   return { backup: [states, 'it was written to or replaced'] };
 }
 
-function replaceDatabase(path: string, backup: Backup, decision: PeopleDecision): Restored {
+function replaceDatabase(path: string, backup: Backup, by: Actor): Restored {
   return guardDatabase(path, () => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    return withUnfinished(path, path, (copy) => replaceByCopy(path, backup, copy, decision));
+    return withUnfinished(path, path, (copy) => replaceByCopy(path, backup, copy, by));
   });
 }
 
-function replaceByCopy(path: string, backup: Backup, temporary: string, decision: PeopleDecision): Restored {
+function replaceByCopy(path: string, backup: Backup, temporary: string, by: Actor): Restored {
   const { file, shown } = backup;
   const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
   copyBackup(file, temporary);
@@ -140,16 +123,17 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
     dropRestoredNotices(withTables({ $client: copy }), systemClock),
   );
   giveToOwnerOf(like, temporary);
-  const { kept, prepared: people } = setAside(path, {
+  const { kept, prepared } = setAside(path, {
     read: (old) => ({ people: readPeople(old), erased: readErasedProfiles(old) }),
     prepare: (old) => {
       const found = withFile(temporary, 'write', (copy) => {
-        const known = settlePeople(copy, old?.people ?? NOBODY, decision);
+        const decision = { isRestored: old === null, by, atMs: systemClock.nowMs() };
+        const people = settlePeople(copy, old?.people ?? NOBODY, decision);
         const undone = old === null ? null : undoneErasures(copy, old.erased);
         refuseOtherErasures(backup, undone);
-        if (backup.isErasedAgain) eraseAgain(copy, undone ?? [], { by: decision.by, clock: systemClock });
+        eraseAgain(copy, undone ?? [], { by, clock: systemClock });
         logRestore(copy, decision);
-        return known;
+        return { people, areRestored: decision.isRestored };
       });
       syncPath(temporary);
       return found;
@@ -162,7 +146,7 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, decision
     },
   });
   syncReplaced(path, kept);
-  return { kept, dropped, people };
+  return { kept, dropped, ...prepared };
 }
 
 /** Flushes the new name to the disk. Throws `refused`, with the locations of both databases, if the disk fails. */
@@ -191,6 +175,6 @@ function withFile<T>(path: string, access: 'read' | 'write', act: (sqlite: Sqlit
 }
 
 /** Copies a backup, with a write-ahead log beside it, as `copyInto` does. */
-export function copyBackup(file: string, temporary: string): Verified {
+function copyBackup(file: string, temporary: string): Verified {
   return withFile(file, 'read', (source) => copyInto(source, temporary, file));
 }

@@ -18,8 +18,8 @@ import { countProfiles } from '../profiles/list.ts';
 import { oversizedIds } from '../profiles/lookup/public-size.ts';
 import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
-import { type LastDone, readLastDone } from './chore-times.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
+import { type LastBackup, readLastBackup } from './last-backup.ts';
 import { type NoticeStatus, noticeWarnings, readNoticeStatus } from './notice-status.ts';
 import { type QuotaStatus, quotaWarnings, readQuotaStatus } from './quota-status.ts';
 import { readSessionStatus, type SessionStatus, sessionWarnings } from './session-status.ts';
@@ -45,9 +45,7 @@ export type Status = {
   lastImport: ImportStatus | null;
   /** The last import by a backend that changed something. */
   lastFeed: ImportStatus | null;
-  lastBackup: LastDone | null;
-  /** The last backup in which `db check --restore` found no fault. */
-  lastRestoreTest: LastDone | null;
+  lastBackup: LastBackup | null;
   /** Copies for a backup, a restore or an upgrade that were left by a killed process. */
   unfinishedCopies: string[];
   erasure: ErasureStatus;
@@ -61,9 +59,6 @@ export type Status = {
 /** The maximum age of the last backup and of the oldest pending request. */
 const PATIENCE_DAYS = 7;
 
-/** The maximum age of the last test restore: one a month, plus some days to repeat a failed one. */
-const RESTORE_TEST_DAYS = 35;
-
 const FORESIGHT_DAYS = 30;
 
 /** Inspects the database, the files beside it and the configuration; changes nothing. */
@@ -75,8 +70,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const oversizedProfiles = guardDatabase(path, () => oversizedIds(db.$client, config.maxProfileBytes).length);
   const quotas = readQuotaStatus(path);
   const isRunning = isServed(path);
-  const lastBackup = readLastDone(path, 'backup');
-  const lastRestoreTest = readLastDone(path, 'restore-test');
+  const lastBackup = readLastBackup(path);
   const erasure = readErasureStatus(db, config);
   const notices = readNoticeStatus(db, nowMs);
   const signIns = readSessionStatus(path, nowMs);
@@ -96,7 +90,6 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     lastImport: guardDatabase(path, () => lastImportOf(db, 'import')),
     lastFeed: guardDatabase(path, () => lastImportOf(db, 'feed')),
     lastBackup,
-    lastRestoreTest,
     unfinishedCopies,
     erasure,
     notices,
@@ -106,7 +99,6 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       diskWarning(path) ?? [],
       config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
       backupWarning(lastBackup, nowMs),
-      lastBackup === null ? [] : restoreTestWarning(lastRestoreTest, nowMs),
       unfinishedCopies.map(unfinishedWarning),
       quotaWarnings(quotas, isRunning, nowMs),
       erasureWarnings(erasure, path, nowMs),
@@ -133,7 +125,7 @@ export function lastImportOf(db: Opened, kind: ImportKind): ImportStatus | null 
   return { at: isoTime(atMs), by: actorText(by, 'operator'), lines, refused };
 }
 
-function backupWarning(last: LastDone | null, nowMs: number): string[] {
+function backupWarning(last: LastBackup | null, nowMs: number): string[] {
   if (last === null) return ['No backup has been made yet; "profilectl db backup <file>" makes one.'];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
   return days < PATIENCE_DAYS ? [] : [`The last backup is ${days} days old.`];
@@ -145,13 +137,6 @@ function oversizeWarning(profiles: number, maxBytes: number): string[] {
   return [
     `${shows} more than MAX_PROFILE_KIB (${maxBytes / 1024}) allows; they are served, but not imported again. "profilectl profiles list --oversized" lists them.`,
   ];
-}
-
-function restoreTestWarning(last: LastDone | null, nowMs: number): string[] {
-  const advice = '"profilectl db check --restore <backup>" tests one.';
-  if (last === null) return [`No backup has been test-restored yet; ${advice}`];
-  const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
-  return days < RESTORE_TEST_DAYS ? [] : [`A backup was last test-restored ${days} days ago; ${advice}`];
 }
 
 function unfinishedWarning(path: string): string {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { VARIABLES } from '../../shared/config/variables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { commandEnvironment, fromSource, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { openTerminal } from '../support/machine/terminal.ts';
@@ -95,21 +94,6 @@ test('config check never truncates values, however narrow the terminal', async (
   const terminal = openTerminal(['config', 'check'], { DATABASE_PATH: path });
   expect(await terminal.exited).toBe(0);
   expect(terminal.screen()).toContain(path);
-});
-
-test('help environment and serve --help list every variable with its default', async () => {
-  for (const words of [
-    ['help', 'environment'],
-    ['serve', '--help'],
-  ]) {
-    const { code, stdout } = await profilectl(words);
-    expect(code).toBe(0);
-    const text = stdout.replace(/\s+/g, ' ');
-    for (const [name, variable] of Object.entries(VARIABLES)) {
-      expect(text).toContain(`${name} ${variable.meaning}`);
-      if (variable.default !== '') expect(text).toContain(`(default: ${variable.default})`);
-    }
-  }
 });
 
 // Root may use any file, so the test takes that right away from the command. 65534 is the user nobody.

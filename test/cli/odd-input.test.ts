@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commandEnvironment, type Finished, profilectl, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, type Finished, profilectlWords } from '../support/cli.ts';
 import { importLines } from '../support/import.ts';
 import { runCommand } from '../support/machine/command.ts';
 import { drawHalf, seededRandom } from '../support/rounds.ts';
@@ -39,31 +39,6 @@ async function world() {
   const run = (...words: string[]) => runCommand([...words, '--db', db]);
   return { folder, db, directory, pipe, latin, run };
 }
-
-describe('arguments that are not UTF-8', () => {
-  test('are refused before the command is read, in any position, also as a value and with --json', async () => {
-    const { folder, run } = await world();
-    const before = readdirSync(folder);
-    const backup = await shell(`exec "$@" --db profiles.db db backup "$(printf 'copy\\377')"`, [], folder);
-    expect(backup).toMatchObject({ code: 2, stderr: 'Argument 5 is not UTF-8; nothing was done.\n' });
-    const ban = await shell(`exec "$@" "$(printf 'ada\\303')" --db profiles.db --json`, ['profiles', 'ban'], folder);
-    expect(ban).toMatchObject({ code: 2, stderr: '{"error":"Argument 3 is not UTF-8; nothing was done."}\n' });
-    const equals = await shell(`exec "$@" "--db=$(printf '\\200.db')"`, ['status'], folder);
-    expect(equals.code).toBe(2);
-    expect(readdirSync(folder)).toEqual(before);
-    expect(JSON.parse((await run('profiles', 'show', 'ada', '--json')).stdout).banned).toBe(false);
-  });
-
-  test('are distinguished from a typed U+FFFD, and from letters of any script', async () => {
-    const { db } = await world();
-    for (const name of ['a\uFFFD', ...drawHalf(['ада', '愛'], chance)]) {
-      expect(await profilectl(['profiles', 'show', name, '--db', db])).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('no profile'),
-      });
-    }
-  });
-});
 
 describe('variables that are not UTF-8', () => {
   test('are refused, naming the variable, and no file is created', async () => {
@@ -148,20 +123,4 @@ test('variables are read from a slow pipe, and refused lines are written to a pi
     folder,
   );
   expect(refused.stdout).toContain('{"id":"x"}\n');
-});
-
-test('--version with --json prints JSON, in either order', async () => {
-  const { stdout: plain } = await runCommand(['--version']);
-  const orders = [
-    ['--version', '--json'],
-    ['--json', '--version'],
-    ['--json', '-V'],
-  ];
-  for (const words of [['version', '--json'], ...drawHalf(orders, chance)]) {
-    expect(await runCommand(words)).toEqual({
-      code: 0,
-      stdout: `${JSON.stringify({ version: plain.trim() })}\n`,
-      stderr: '',
-    });
-  }
 });

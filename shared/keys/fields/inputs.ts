@@ -3,7 +3,6 @@ import { KEY_STATES, PERMISSIONS } from '../../db/key-columns.ts';
 import { faultOf } from '../../errors.ts';
 import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../../limits/rate-limit.ts';
 import { codePoints } from '../../text.ts';
-import { EXPIRES_SYNTAX, EXPIRY_SYNTAX } from '../expiry.ts';
 import { isIdentifier, readCursor } from '../list-cursor.ts';
 import { normalisePermissions } from '../permissions.ts';
 import { USAGE_DAYS, USUAL_DAYS } from '../usage-outcomes.ts';
@@ -90,14 +89,14 @@ export const FIELDS = {
     .overwrite(normalisePermissions)
     .register(INPUT_FACTS, {
       ...{ label: 'list of permissions', title: 'Permissions', hint: 'At least one.' },
-      ...{ kind: 'permissions', flag: ['--permission <permission...>', 'api.lookup, api.leaderboard or both'] },
+      ...{ kind: 'permissions', flag: ['--permission <permission>', 'api.lookup or api.leaderboard'] },
     }),
   projectUrl: optionalText(
     trimmed('project URL', projectUrlFault)
       .meta({ maxLength: MAX_URL_LENGTH })
       .register(INPUT_FACTS, {
         ...{ label: 'project URL', title: 'Project URL', kind: 'url' },
-        flag: ['--project-url <url>', 'the URL of the project (http or https)'],
+        flag: ['--project-url <url>', 'the URL of the project'],
         hint: 'A website about the project (http or https).',
         bounds: { min: 0, max: MAX_URL_LENGTH },
       }),
@@ -107,7 +106,7 @@ export const FIELDS = {
       { label: 'expected usage', min: 0, max: 1000, lines: true },
       {
         ...{ title: 'Expected usage', hint: 'How often, and for what.', rows: 4 },
-        flag: ['--expected-usage <text>', 'how often the key will be used, and for what, at most 1000 characters'],
+        flag: ['--expected-usage <text>', 'how often it will be used, up to 1000 characters'],
       },
     ),
   ),
@@ -126,25 +125,25 @@ export const FIELDS = {
     .check(keeping((limits) => faultOf(() => checkRateLimits(limits))))
     .register(INPUT_FACTS, {
       ...{ label: 'list of rate limits', title: 'Rate limits', kind: 'rate limits' },
-      flag: ['--rate-limit <limit...>', `${RATE_LIMIT_SYNTAX}; one to four, separated by spaces or commas`],
+      flag: ['--rate-limit <limit>', 'such as 60/1m or 5000/1d'],
       hint: 'For example 60/1m 5000/1d: 60 requests a minute and 5 000 a day.',
     }),
   expiresAtMs: timeField({
     ...{ label: 'expiry', title: 'Expires', formName: 'expires', isEndless: true },
-    flag: ['--expires <when>', EXPIRES_SYNTAX],
+    flag: ['--expires <when>', 'such as 90d, 2027-01-31T12:00Z or "never"'],
     hint: 'Leave it empty for never, or enter a duration such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
   }),
   retireOldAtMs: timeField({
     ...{ label: 'expiry of the old key', title: 'When the old key expires', formName: 'retireOld' },
     titleFor: (old) => `Expiry of key ${old}, which this one replaces`,
-    flag: ['--retire-old <when>', `when the key that this one replaces expires: ${EXPIRY_SYNTAX}`],
+    flag: ['--retire-old <when>', 'when the key that this one replaces expires'],
     hint: 'Leave it empty to keep its expiry, or enter a duration such as 7d, a date, or a time. It never expires later than it already would.',
   }),
   successorOf: optionalText(
     plain('identifier of the key to replace').register(INPUT_FACTS, {
       ...{ label: 'identifier of the key to replace', title: 'Successor of' },
       ...{ kind: 'hidden', statesOfKey: ['Active'] },
-      flag: ['--successor-of <identifier>', 'the Active key of the same profile that the new one replaces'],
+      flag: ['--successor-of <identifier>', 'the Active key that the new one replaces'],
     }),
   ),
   formId: optionalText(
@@ -154,13 +153,13 @@ export const FIELDS = {
   ),
   states: z.array(z.enum(KEY_STATES, NO_STATE), NO_STATE).register(INPUT_FACTS, {
     ...{ label: 'list of states', title: 'States', kind: 'states', formName: 'state' },
-    flag: ['--state <state...>', `only keys in these states: ${KEY_STATES.join(', ')}`],
+    flag: ['--state <state>', 'pending, Active, suspended, rejected, withdrawn, revoked or expired'],
   }),
   limit: numberField('limit', 1, MAX_PAGE_LENGTH, {
     title: 'Limit',
     flag: [
       '--limit <number>',
-      `at most this many keys, 1 to ${MAX_PAGE_LENGTH}; default: ${USUAL_PAGE_LENGTH} on a terminal and with --after, otherwise all`,
+      `at most this many, 1 to ${MAX_PAGE_LENGTH}; default: all, on a terminal ${USUAL_PAGE_LENGTH}`,
     ],
     inQuery: `At most this many keys; default: ${USUAL_PAGE_LENGTH}.`,
   }),
@@ -177,7 +176,7 @@ export const FIELDS = {
     }),
   days: numberField('number of days', 1, USAGE_DAYS, {
     title: 'Days',
-    flag: ['--days <number>', `the number of days (UTC) up to today, 1 to ${USAGE_DAYS}; default: ${USUAL_DAYS}`],
+    flag: ['--days <number>', `days (UTC) up to today, 1 to ${USAGE_DAYS}; default: ${USUAL_DAYS}`],
   }),
 } as const;
 

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
-import { readLastDone } from '../../../shared/upkeep/chore-times.ts';
+import { readLastBackup } from '../../../shared/upkeep/last-backup.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
@@ -43,7 +43,7 @@ describe('db backup', () => {
     expect(done.stdout).toMatch(/^Backed up 1 profile and 1 key to .*copy\.db \(\d+\.\d KiB\)\.\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(`${deps.config.databasePath}.last-backup`).mode & 0o777).toBe(0o600);
-    expect(readLastDone(deps.config.databasePath, 'backup')).toEqual({ at: expect.stringMatching(/Z$/), file });
+    expect(readLastBackup(deps.config.databasePath)).toEqual({ at: expect.stringMatching(/Z$/), file });
     const copy = withTables(openDatabase(file, 'use'));
     expect(await exportText({ db: copy })).toBe(await exportText(deps));
     expect(checkDatabase(copy).faults).toEqual([]);

@@ -13,14 +13,11 @@ import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { usernamesIn } from '../../support/profiles.ts';
-import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Restoring a backup with profiles that were erased since.
 
-const chance = seededRandom('erasures since a backup');
-
-type Output = { undoneErasures: { uid: number; at: string }[] | null; erasedAgain: number };
+type Output = { erasedAgain: { uid: number; at: string }[] | null };
 
 /** Commands on the database in a folder. */
 function commandsIn(folder: string) {
@@ -73,8 +70,8 @@ function world() {
     opened.$client.close();
     return new Map(rows.map(({ id, at }) => [id, new Date(at).toISOString()]));
   };
-  const restored = async (...more: string[]) => {
-    const done = await run('db', 'restore', file, '--yes', '--json', ...more);
+  const restored = async () => {
+    const done = await run('db', 'restore', file, '--yes', '--json');
     expect(done.code).toBe(0);
     return { ...(JSON.parse(done.stdout) as Output), stderr: done.stderr };
   };
@@ -82,24 +79,14 @@ function world() {
 }
 
 describe('the erasures since a backup', () => {
-  test('are listed by a restore, with UID and time, and the profiles exist again', async () => {
-    const { names, erased, restored } = world();
-    const times = erased();
-    expect(names()).toEqual(['bob', 'dan']);
-    const { undoneErasures, erasedAgain, stderr } = await restored();
-    expect(undoneErasures).toEqual([3, 1].map((uid) => ({ uid, at: times.get(uid) as string })));
-    expect(erasedAgain).toBe(0);
-    expect(stderr).toContain(
-      `The backup undoes 2 erasures. With --erase-again these profiles are erased again:\n  UID 3, erased at ${times.get(3)}\n  UID 1, erased at ${times.get(1)}\n`,
-    );
-    expect(names()).toEqual(['ada', 'bob', 'cem', 'dan']);
-  }, 30_000);
-
-  test('are repeated with --erase-again, keeping their times, and a VACUUM is due', async () => {
+  test('are listed and repeated by a restore, keeping their times, and a VACUUM is due', async () => {
     const { db, identifier, run, names, erased, restored } = world();
     const times = erased();
-    const { undoneErasures, erasedAgain } = await restored('--erase-again');
-    expect([undoneErasures?.map(({ uid }) => uid), erasedAgain]).toEqual([[3, 1], 2]);
+    const { erasedAgain, stderr } = await restored();
+    expect(erasedAgain).toEqual([3, 1].map((uid) => ({ uid, at: times.get(uid) as string })));
+    expect(stderr).toContain(
+      `were erased since, and stay erased:\n  UID 3, erased at ${times.get(3)}\n  UID 1, erased at ${times.get(1)}\n`,
+    );
     expect(names()).toEqual(['bob', 'dan']);
     for (const uid of [1, 3]) expect(erased().get(uid)).toBe(times.get(uid) as string);
     const key = JSON.parse((await run('keys', 'show', identifier, '--json')).stdout);
@@ -113,17 +100,17 @@ describe('the erasures since a backup', () => {
 
   test('are listed before the question, which is asked again if another profile is erased before the answer', async () => {
     const { db, file, run, names } = world();
-    const terminal = openTerminal(['db', 'restore', file, '--erase-again', '--db', db]);
-    await terminal.see('The backup undoes 2 erasures. These profiles will be erased again:');
+    const terminal = openTerminal(['db', 'restore', file, '--db', db]);
+    await terminal.see('These profiles of the backup were erased since, and stay erased:');
     await terminal.see('Replace ');
     expect((await run('profiles', 'erase', 'bob', '--yes')).code).toBe(0);
     terminal.type(`y${KEY.enter}`);
     await terminal.see('The database has changed since it was shown: other profiles were erased. Nothing was done.');
-    await terminal.see('The backup undoes 3 erasures.');
+    await terminal.see('UID 2, erased at');
     await terminal.see('Replace ');
     expect(names()).toEqual(['dan']);
     terminal.type(`y${KEY.enter}`);
-    await terminal.see('Erased 3 profiles again.');
+    await terminal.see('Restored 4 profiles');
     expect(await terminal.exited).toBe(0);
     expect(names()).toEqual(['dan']);
   }, 30_000);
@@ -132,29 +119,25 @@ describe('the erasures since a backup', () => {
     const { restored, run, file } = world();
     await restored();
     await run('db', 'backup', `${file}2`);
-    const done = await run('db', 'restore', `${file}2`, '--yes', '--json', '--erase-again');
-    expect(JSON.parse(done.stdout)).toMatchObject({ undoneErasures: [], erasedAgain: 0 });
+    const done = await run('db', 'restore', `${file}2`, '--yes', '--json');
+    expect(JSON.parse(done.stdout)).toMatchObject({ erasedAgain: [] });
   }, 30_000);
 
-  const unreadable: [what: string, content: string | null][] = [
+  test.each([
     ['missing', null],
     ['damaged', 'the disk has eaten it '.repeat(1_000)],
-  ];
-  test.each(drawHalf(unreadable, chance))(
-    'are unknown if the database is %s, so --erase-again is refused',
+  ])(
+    'are unknown if the database is %s, which is said, and nothing is erased',
     async (_what, content) => {
-      const { db, file, run, names } = world();
+      const { db, file, run } = world();
       const elsewhere = `${db}-elsewhere`;
       if (content !== null) writeFileSync(elsewhere, content);
-      const refused = await run('db', 'restore', file, '--yes', '--erase-again', '--db', elsewhere);
-      expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(refused.stderr).toMatch(
-        /^It is unknown which profiles were erased since the backup, .*: restore without --erase-again, /,
-      );
       const done = await run('db', 'restore', file, '--yes', '--json', '--db', elsewhere);
-      expect(JSON.parse(done.stdout)).toMatchObject({ profiles: 4, undoneErasures: null, erasedAgain: 0 });
-      expect(done.stderr).toContain('It is unknown which profiles were erased since the backup');
-      expect(names()).toEqual(['bob', 'dan']);
+      expect(JSON.parse(done.stdout)).toMatchObject({ profiles: 4, erasedAgain: null });
+      expect(done.stderr).toContain(
+        'There is no readable database: nothing that was ended since the backup stays ended.',
+      );
+      expect(usernamesIn(elsewhere)).toEqual(['ada', 'bob', 'cem', 'dan']);
     },
     30_000,
   );
@@ -165,10 +148,9 @@ describe('the erasures since a backup', () => {
     const upgraded = openBare(db, 'write');
     migrate(upgraded, db, NEXT_MIGRATIONS);
     upgraded.close();
-    const restoring = ['db', 'restore', file, '--yes', '--json', '--erase-again'];
+    const restoring = ['db', 'restore', file, '--yes', '--json'];
     const done = await profilectl(restoring, { variables, program: words });
-    expect(JSON.parse(done.stdout)).toMatchObject({ undoneErasures: [{ uid: 3 }, { uid: 1 }], erasedAgain: 2 });
-    expect(done.stderr).not.toContain('older schema');
+    expect(JSON.parse(done.stdout)).toMatchObject({ erasedAgain: [{ uid: 3 }, { uid: 1 }] });
     const restored = openBare(db, 'read');
     expect(restored.query('SELECT username FROM profiles ORDER BY id').values()).toEqual([['bob'], ['dan']]);
     restored.close();
@@ -177,9 +159,8 @@ describe('the erasures since a backup', () => {
   test('are also found if the backup records an erasure in the future, even beyond the range of dates', async () => {
     const { file, names, restored } = world();
     change(file, 'INSERT INTO erased_profiles (id, at) VALUES (1, 9000000000000000)');
-    expect((await restored()).undoneErasures?.map(({ uid }) => uid)).toEqual([3, 1]);
-    expect((await restored('--erase-again')).undoneErasures).toEqual([{ uid: 1, at: new Date(8.64e15).toISOString() }]);
-    expect(names()).toEqual(['bob', 'cem', 'dan']);
+    expect((await restored()).erasedAgain?.map(({ uid }) => uid)).toEqual([3, 1]);
+    expect(names()).toEqual(['bob', 'dan']);
   }, 30_000);
 });
 

@@ -12,7 +12,7 @@ import type { Access } from '../../../shared/sessions-file/access.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../../support/actors.ts';
-import { commandEnvironment, type Finished, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
 import { tokenFor } from '../../support/portal/manage.ts';
@@ -72,14 +72,12 @@ async function world() {
   return { folder, db, file, run, ...made };
 }
 
-const peopleIn = ({ stdout }: Finished) => JSON.parse(stdout).people;
-
 test('a restore leaves out admins, passkeys and tokens that were removed since the backup, and names them', async () => {
   const { db, file, run, mallory, token, laptop, kept, removed } = await world();
   const identifier = removed.slice(4, 12);
   const done = await run('db', 'restore', file, '--yes');
   expect(done.code).toBe(0);
-  expect(done.stderr).toContain('Not restored, because the replaced database does not have them');
+  expect(done.stderr).toContain('Left out, because the old database does not have them');
   expect(done.stderr).toContain(
     `admin Mallory, passkey "Telephone" of admin Grace, token ${identifier} of backend removed.`,
   );
@@ -97,42 +95,38 @@ test('a restore leaves out admins, passkeys and tokens that were removed since t
     expect([kept, removed].map((one) => readBackendToken(access.db, one)?.name)).toEqual(['kept', undefined]);
   });
   expect((await run('db', 'check')).code).toBe(0);
-  // The operator has seen the list, and restores them too.
-  const again = await run('db', 'restore', file, '--yes', '--json', '--with-people');
-  expect(peopleIn(again)).toEqual({
-    admins: ['Mallory'],
-    passkeys: [{ admin: 'Grace', name: 'Telephone' }],
-    tokens: [{ name: 'removed', identifier }],
-    isRestored: true,
+});
+
+test('if the database is missing or unreadable, everyone is restored, and named with the command that removes each', async () => {
+  const { folder, db, file, run, mallory, token, kept, removed } = await world();
+  const elsewhere = join(folder, 'elsewhere.db');
+  const identifiers = [kept, removed].map((one) => one.slice(4, 12));
+  const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
+  expect(JSON.parse(done.stdout).people).toEqual({
+    admins: ['Grace', 'Mallory'],
+    passkeys: [],
+    tokens: expect.arrayContaining(identifiers.map((identifier) => expect.objectContaining({ identifier }))),
+    areRestored: true,
   });
-  expect(await stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
-  expect((await logOf(db)).slice(2)).toEqual([
-    'Restored admin Mallory from a backup',
-    `Restored the token ${identifier} of the backend removed from a backup`,
+  const removing = [
+    'admins remove Grace',
+    'admins remove Mallory',
+    ...identifiers.map((one) => `tokens remove ${one}`),
+  ];
+  for (const words of removing) expect(done.stderr).toContain(`  profilectl ${words}`);
+  expect(await stateOf(elsewhere)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
+  expect((await logOf(elsewhere)).slice(2)).toEqual([
+    'Restored admin Grace from a backup',
+    expect.stringContaining(' from a backup'),
   ]);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(db + suffix, { force: true });
+  await Bun.write(db, 'the disk has eaten it '.repeat(1000));
+  expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
   await withAccess(db, async (access) => {
     expect(readSignIn(access, 'browser', token)).toBeNull();
     expect((await signIn(access, mallory)).signed.name).toBe('Mallory');
     expect(readBackendToken(access.db, removed)?.name).toBe('removed');
   });
-});
-
-test('if the database is missing or unreadable, a restore leaves out everyone unless --with-people is given', async () => {
-  const { folder, db, file, run, kept, removed } = await world();
-  const words = ['db', 'restore', file, '--yes', '--json', '--db', join(folder, 'elsewhere.db')];
-  const tokens = expect.arrayContaining(
-    [kept, removed].map((one) => expect.objectContaining({ identifier: one.slice(4, 12) })),
-  );
-  const people = { admins: ['Grace', 'Mallory'], passkeys: [], tokens };
-  expect(peopleIn(await profilectl(words))).toEqual({ ...people, isRestored: false });
-  expect(await stateOf(join(folder, 'elsewhere.db'))).toEqual([]);
-  for (const suffix of ['', '-wal', '-shm']) rmSync(db + suffix, { force: true });
-  await Bun.write(db, 'the disk has eaten it '.repeat(1000));
-  expect(peopleIn(await run('db', 'restore', file, '--yes', '--json', '--with-people'))).toEqual({
-    ...people,
-    isRestored: true,
-  });
-  expect(await stateOf(db)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
 });
 
 test('a restore that is killed at any moment never leaves a database with people who should be left out', async () => {

@@ -22,7 +22,7 @@ describe('keys change', () => {
   test('changes what the flags say, prints the key, and mails the owner', async () => {
     const { deps, identifier, run } = await world();
     const words = ['keys', 'change', identifier];
-    const done = await run(...words, '--rate-limit', '7/1m', '9/1h', '--expires', '2126-01-31');
+    const done = await run(...words, '--rate-limit', '7/1m', '--rate-limit', '9/1h', '--expires', '2126-01-31');
     expect(done).toEqual({ code: 0, stdout: `${identifier} Active\n`, stderr: '' });
     const all = await run(...words, '--json', '--permission', 'api.leaderboard', '--expires', 'never');
     expect(JSON.parse(all.stdout)).toEqual(JSON.parse(JSON.stringify(showKey(deps, identifier))));
@@ -62,10 +62,10 @@ describe('keys change on a terminal without flags', () => {
     await terminal.see(/Rate limits +60\/1m, 5000\/1d/);
     await terminal.see('Permissions');
     terminal.type(KEY.enter);
-    await terminal.see('Rate limits: 60/1m 5000/1d');
-    terminal.type(`,7/1h${KEY.enter}`);
-    await terminal.see('Expires: never');
-    terminal.type(`${'\u007f'.repeat(5)}2126-01-31${KEY.enter}`);
+    await terminal.see(/Rate limits .*60\/1m 5000\/1d/);
+    terminal.type(`\t,7/1h${KEY.enter}`);
+    await terminal.see(/Expires .*never/);
+    terminal.type(`2126-01-31${KEY.enter}`);
     await terminal.see(
       /Rate limits +60\/1m, 5000\/1d, 7\/1h\s+Expires +2126-01-31T00:00:00.000Z[\s\S]+Change key \w{8}\?/,
     );

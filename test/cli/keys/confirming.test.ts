@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { flagName } from '../../../cli/keys/command.ts';
+import { flagName } from '../../../cli/keys/flags.ts';
 import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { showKey } from '../../../shared/keys/view.ts';

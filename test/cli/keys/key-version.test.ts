@@ -65,26 +65,6 @@ describe('keys approve', () => {
   });
 });
 
-test('the queue sends nothing to an e-mail address that it did not show, and shows the request again', async () => {
-  const { deps, secrets, open } = await world();
-  const identifier = await request(deps, { profile: 'ada' });
-  const terminal = open('keys', 'approve', ...GRANT);
-  await terminal.answer('What now?', KEY.enter);
-  await terminal.see(/The secret is mailed to +owner@good\.example/);
-  await terminal.see(/Approve key \w{8}\?/);
-  await importLines(deps, [MOVED]);
-  terminal.type(`y${KEY.enter}`);
-  await terminal.see('the e-mail address of the profile was changed');
-  await terminal.see('Request 1 of 1');
-  await terminal.see('What now?');
-  expect([showKey(deps, identifier).attempt, secrets()]).toEqual([null, []]);
-  terminal.type(KEY.enter);
-  await terminal.see(/The secret is mailed to +thief@evil\.example/);
-  await terminal.answer(/Approve key \w{8}\?/, `y${KEY.enter}`);
-  expect(await terminal.exited).toBe(0);
-  expect([showKey(deps, identifier).state, secrets().length]).toEqual(['Active', 1]);
-});
-
 test('Enter in keys change keeps the value, and never reverts what another person has changed', async () => {
   const { deps, open } = await world();
   const { identifier } = await issue(deps, { profile: 'ada' });
@@ -92,8 +72,8 @@ test('Enter in keys change keeps the value, and never reverts what another perso
   const terminal = open('keys', 'change', identifier);
   const keepLimits = async (limits: string) => {
     await terminal.answer('Permissions', KEY.enter);
-    await terminal.answer(`Rate limits: ${limits}`, KEY.enter);
-    await terminal.answer('Expires: never', `${'\u007f'.repeat(5)}2126-01-31${KEY.enter}`);
+    await terminal.answer(new RegExp(`Rate limits .*${limits}`), KEY.enter);
+    await terminal.answer(/Expires .*never/, `2126-01-31${KEY.enter}`);
     await terminal.see(
       new RegExp(`Rate limits +${limits.replace(' ', ', ')}\\s+Expires +2126-01-31[\\s\\S]+Change key`),
     );

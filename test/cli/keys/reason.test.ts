@@ -37,7 +37,7 @@ describe.each(DRAWN.map((operation) => [operation.name, operation] as const))('k
     const identifier = await keyFor();
     const terminal = openTerminal(['keys', verb, identifier], variables);
     await terminal.see(`Profile         ${profile}`);
-    await terminal.see('Reason:');
+    await terminal.see(/Reason .*:/);
     terminal.type(`Found in public.${KEY.enter}`);
     await terminal.see(question);
     expect(showKey(deps, identifier).state).toBe(before);

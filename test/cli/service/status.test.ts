@@ -106,31 +106,20 @@ describe('status without a running server', () => {
     );
   });
 
-  test('warns about old backups and restore tests, old requests, and files that other users can read', async () => {
-    const { deps, status, text, databasePath } = world(8);
+  test('warns about old backups, old requests, and files that other users can read', async () => {
+    const { deps, status, databasePath } = world(8);
     await request(deps);
     const file = join(deps.folder, 'backup.db');
     await runCommand(['db', 'backup', file], { variables: { DATABASE_PATH: databasePath } });
     const young = await status();
     expect(young.lastBackup.file).toBe(file);
-    const advice = '"profilectl db check --restore <backup>" tests one.';
-    expect(young.warnings).toEqual([
-      `No backup has been test-restored yet; ${advice}`,
-      'A request has been waiting for a decision for 8 days.',
-    ]);
-    expect(await text()).toMatch(/^Restore test +none$/m);
-    await runCommand(['db', 'check', '--restore', file], { variables: { DATABASE_PATH: databasePath } });
-    expect((await status()).warnings).toEqual(['A request has been waiting for a decision for 8 days.']);
-    expect(await text()).toMatch(/^Restore test +\d+s ago, of .*backup\.db$/m);
+    expect(young.warnings).toEqual(['A request has been waiting for a decision for 8 days.']);
     const at = new Date(systemClock.nowMs() - 7 * DAY_MS).toISOString();
     writeFileSync(`${databasePath}.last-backup`, JSON.stringify({ at, file }));
     chmodSync(databasePath, 0o644);
     const { warnings } = await status();
     expect(warnings[0]).toContain('mode 644');
     expect(warnings).toContain('The last backup is 7 days old.');
-    const longAgo = new Date(systemClock.nowMs() - 35 * DAY_MS).toISOString();
-    writeFileSync(`${databasePath}.last-restore-test`, JSON.stringify({ at: longAgo, file }));
-    expect((await status()).warnings).toContain(`A backup was last test-restored 35 days ago; ${advice}`);
   });
 
   test('counts profiles larger than MAX_PROFILE_KIB', async () => {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { showKey } from '../../../shared/keys/view.ts';
 import { profilectlWords } from '../../support/cli.ts';
-import { DESCRIPTION, keysListed, mailedSecrets, request } from '../../support/keys.ts';
+import { keysListed, mailedSecrets, request } from '../../support/keys.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
@@ -18,21 +18,22 @@ beforeEach(() => {
 });
 
 describe('an owner at a terminal', () => {
-  test('is prompted for missing values, sees problems while typing, and gets a pending key', async () => {
-    const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
-    await terminal.answer('Name of the key:', `Bot${KEY.enter}`);
-    await terminal.answer('Description:', `Too short.${KEY.enter}`);
+  test('is prompted for missing values, corrects refused answers, and gets a pending key', async () => {
+    const terminal = openTerminal(['keys', 'request'], variables);
+    await terminal.answer('Profile', `nobody${KEY.enter}`);
+    await terminal.answer('There is no profile with this username or alias.', `${KEY.ctrlU}${profile}${KEY.enter}`);
+    await terminal.answer('Name of the key', KEY.enter);
+    await terminal.answer('Enter a name.', `Bot${KEY.enter}`);
+    await terminal.answer('Description', `Too short.${KEY.enter}`);
     await terminal.answer(
       'Describe it in 70 more characters: what it does, who it is for, and what it stores.',
-      ' It shows the badges of our members beside their names in the chat of ours.',
+      ` It shows the badges of our members beside their names in the chat of ours.${KEY.enter}`,
     );
-    await terminal.answer('Description: OK', KEY.enter);
     await terminal.answer('Permissions', `${KEY.down}${KEY.space}`);
     await terminal.answer('◉ api.leaderboard', KEY.enter);
-    await terminal.answer('Project URL:', 'ftp://example.org');
-    await terminal.answer('must be an http or https URL', `${'\u007f'.repeat(17)}https://example.org/bot`);
-    await terminal.answer('Project URL: OK', KEY.enter);
-    await terminal.answer('Expected usage:', KEY.enter);
+    await terminal.answer('Project URL', `ftp://example.org${KEY.enter}`);
+    await terminal.answer('must be an http or https URL', `${KEY.ctrlU}https://example.org/bot${KEY.enter}`);
+    await terminal.answer('Expected usage', KEY.enter);
     await terminal.answer('Send this request?', KEY.enter);
     await terminal.see(/[0-9A-Za-z]{8} pending/);
     expect(await terminal.exited).toBe(0);
@@ -47,38 +48,13 @@ describe('an owner at a terminal', () => {
     ]);
   });
 
-  test('retypes a refused answer in an emptied prompt, or recalls it with ↑; long text stays', async () => {
-    const terminal = openTerminal(['keys', 'request'], variables);
-    await terminal.answer('Profile:', `nobody${KEY.enter}`);
-    await terminal.see('nobody: There is no profile with this username or alias. Type it again, or press ↑');
-    terminal.type(`${profile}x${KEY.enter}`);
-    await terminal.answer(`${profile}x: There is no profile`, `${KEY.up}\u007f`);
-    await terminal.answer('Profile: OK', KEY.enter);
-    await terminal.answer('Name of the key:', KEY.enter);
-    await terminal.answer('Enter a name.', `Bot${KEY.enter}`);
-    await terminal.answer('Description:', `Too short.${KEY.enter}`);
-    await terminal.answer(
-      'what it stores. Correct it; Ctrl-U clears the line.',
-      `${KEY.ctrlU}${DESCRIPTION}${KEY.enter}`,
-    );
-    await terminal.answer('Permissions', KEY.enter);
-    await terminal.answer('Project URL:', `example.org${KEY.enter}`);
-    await terminal.answer('example.org: ', `https://example.org${KEY.enter}`);
-    await terminal.answer('Expected usage:', KEY.enter);
-    await terminal.answer('Send this request?', KEY.enter);
-    expect(await terminal.exited).toBe(0);
-    expect(await keysListed(deps, { profile })).toMatchObject([
-      { name: 'Bot', description: DESCRIPTION, projectUrl: 'https://example.org' },
-    ]);
-  });
-
   for (const [name, key] of [
     ['Ctrl-C', KEY.ctrlC],
     ['Ctrl-D', KEY.ctrlD],
   ] as const) {
     test(`who presses ${name} changes nothing (exit code 130)`, async () => {
       const terminal = openTerminal(['keys', 'request', '--profile', profile], variables);
-      await terminal.answer('Name of the key:', `Bot${key}`);
+      await terminal.answer('Name of the key', `Bot${key}`);
       expect(await terminal.exited).toBe(130);
       expect(terminal.screen()).toContain('nothing was changed');
       expect(await keysListed(deps, { profile })).toEqual([]);
@@ -92,11 +68,10 @@ describe('an admin at a terminal', () => {
     const terminal = openTerminal(['keys', 'approve', identifier], variables);
     await terminal.see('Evil  name');
     await terminal.answer('Permissions', KEY.enter);
-    await terminal.answer('60/1m 5000/1d', ' 1/1m');
-    await terminal.answer('must have different windows', `${'\u007f'.repeat(5)} 100/1h`);
-    await terminal.answer('Rate limits: OK', KEY.enter);
-    await terminal.answer('Expires:', `30d${KEY.enter}`);
-    await terminal.see(/Permissions +api\.lookup\s+Rate limits +60\/1m, 5000\/1d, 100\/1h/);
+    await terminal.answer('60/1m 5000/1d', `60/1m 1/1m${KEY.enter}`);
+    await terminal.answer('must have different windows', `${KEY.ctrlU}60/1m 100/1h${KEY.enter}`);
+    await terminal.answer('Expires', `30d${KEY.enter}`);
+    await terminal.see(/Permissions +api\.lookup\s+Rate limits +60\/1m, 100\/1h/);
     await terminal.see(new RegExp(`The secret is mailed to +owner${profile.slice(4)}@example\\.org`));
 
     expect(showKey(deps, identifier).attempt).toBeNull();
@@ -132,7 +107,7 @@ describe('an admin at a terminal', () => {
     const identifier = await request(deps, { profile });
     const terminal = openTerminal(['keys', 'approve', identifier, '--yes'], variables);
     expect(await terminal.exited).toBe(0);
-    expect(terminal.screen().trim()).toBe(`${identifier} Active`);
+    expect(terminal.screen().trim().split(/\s*\n/)).toEqual(['Mailing the secret…', `${identifier} Active`]);
   });
 });
 
@@ -145,6 +120,24 @@ test('commands that would prompt are refused if stderr is not a terminal (exit c
   await terminal.see('Cannot prompt (stderr is not a terminal); add --yes.');
   expect(await terminal.exited).toBe(2);
   expect(showKey(deps, identifier).state).toBe('pending');
+});
+
+test('keys approve without an identifier offers the pending requests, and takes five answers', async () => {
+  const own = testDeps();
+  for (const id of [1, 2]) insertProfile(own.db, { id });
+  await request(own, { profile: 'user1' });
+  const identifier = await request(own, { profile: 'user2', name: 'Evil \u202e name' });
+  const settings = { ...variables, DATABASE_PATH: own.config.databasePath };
+  const terminal = openTerminal(['keys', 'approve'], settings);
+  await terminal.see('Which request?');
+  await terminal.answer('user2: Evil  name (api.lookup)', `${KEY.down}${KEY.enter}`);
+  for (const question of ['Permissions', 'Rate limits', 'Expires']) await terminal.answer(question, KEY.enter);
+  await terminal.answer(`Approve key ${identifier}?`, `y${KEY.enter}`);
+  await terminal.see(`${identifier} Active`);
+  expect(await terminal.exited).toBe(0);
+  const none = openTerminal(['keys', 'approve', '--db', testDeps().config.databasePath], variables);
+  await none.see('No requests are pending.');
+  expect(await none.exited).toBe(0);
 });
 
 test('keys request for a banned profile fails before the first question', async () => {

@@ -1,4 +1,5 @@
-import { keysContext } from '../../../cli/keys/context.ts';
+import { keysContext, namedProfile } from '../../../cli/keys/context.ts';
+import { checkMailer } from '../../../shared/approval/approve.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
@@ -18,7 +19,7 @@ const DATABASE_PATH = process.argv[2] ?? '';
 const config = testConfig({ DATABASE_PATH, MAIL_URL: `file:${DATABASE_PATH}.mail` });
 const deps = createDeps(withTables(openDatabase(DATABASE_PATH, 'use')), config);
 const operator = { kind: 'operator', name: 'ada' } as const;
-const keys = keysContext({ deps, actor: operator, json: false, yes: true });
+const keys = keysContext({ json: false, yes: true }, deps, operator);
 
 /** What is shown before the confirmation, and the action after it. */
 type Asked = { shown: string; act: () => unknown };
@@ -27,7 +28,8 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
   approve: async (identifier) => {
     const perform = keys.performUnlessChanged({ identifier });
     const { key } = await perform(OPERATIONS.show, { identifier });
-    const alsoConfirmed = await keys.prepare(OPERATIONS.approve, key, {});
+    await checkMailer(deps);
+    const alsoConfirmed = OPERATIONS.approve.alsoConfirmed(deps, key);
     const shown = alsoConfirmed.map(([, value]) => value).join();
     return { shown, act: () => perform(OPERATIONS.approve, { identifier }) };
   },
@@ -40,7 +42,7 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
     return { shown: JSON.stringify(rateLimits), act: () => perform(OPERATIONS.change, { identifier, ...change }) };
   },
   request: async (profile) => {
-    const found = keys.findProfile({ profile });
+    const found = namedProfile(deps, { profile });
     const perform = keys.performUnlessChanged(found);
     const permissions = ['api.lookup' as const];
     const input = { ...found, name: 'Bot', description: DESCRIPTION, permissions };

@@ -139,21 +139,19 @@ test('profiles are counted at most once a minute, however often the metrics are 
   expect(await number()).toBe(2);
 });
 
-test('the ages of the last backup and restore test are absent until there is one, and never negative', async () => {
+test('the age of the last backup is absent until there is one, and never negative', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });
   const metrics = createMetrics(deps);
-  const ages = async () => {
-    const samples = samplesOf(await metrics.read());
-    return ['backup', 'restore_test'].map((chore) => samples[`profile_lookup_last_${chore}_age_seconds`]);
-  };
-  const note = (chore: string, text: string) => writeFileSync(`${deps.config.databasePath}.last-${chore}`, text);
-  expect(await ages()).toEqual([undefined, undefined]);
-  note('backup', JSON.stringify({ at: '2025-12-31T23:00:00.000Z', file: '/b' }));
-  note('restore-test', '{"at":"2025-12-');
-  expect(await ages()).toEqual([3600, undefined]);
-  note('restore-test', JSON.stringify({ at: '2027-01-01T00:00:00.000Z', file: '/b' }));
-  expect(await ages()).toEqual([3600, 0]);
+  const age = async () => samplesOf(await metrics.read()).profile_lookup_last_backup_age_seconds;
+  const note = (text: string) => writeFileSync(`${deps.config.databasePath}.last-backup`, text);
+  expect(await age()).toBeUndefined();
+  note('{"at":"2025-12-');
+  expect(await age()).toBeUndefined();
+  note(JSON.stringify({ at: '2025-12-31T23:00:00.000Z', file: '/b' }));
+  expect(await age()).toBe(3600);
+  note(JSON.stringify({ at: '2027-01-01T00:00:00.000Z', file: '/b' }));
+  expect(await age()).toBe(0);
 });
 
 test('the last import that changed something is there, with who ran it', async () => {

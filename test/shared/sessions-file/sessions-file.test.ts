@@ -155,7 +155,7 @@ test('backups do not contain it, and a restore removes it', async () => {
   for (const suffix of ['', '-wal', '-shm'])
     copyFileSync(sessionsPath(databasePath) + suffix, `${copy}.sessions${suffix}`);
   const restore = prepareRestore(copy, backup);
-  restore.run({ isRestored: false, by: onBox('root') });
+  restore.run(onBox('root'));
   restore.release();
   for (const suffix of ['', '-wal', '-shm']) expect(existsSync(`${copy}.sessions${suffix}`)).toBe(false);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { z } from 'zod';
-import { readFlags } from '../../../../cli/keys/command.ts';
+import { readFlags } from '../../../../cli/keys/flags.ts';
 import { decidedFields, fieldsOf, readDecision } from '../../../../server/portal/passkeys/decision-form.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { factsOf } from '../../../../shared/keys/fields/input-facts.ts';

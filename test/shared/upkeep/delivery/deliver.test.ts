@@ -308,9 +308,7 @@ test('mails waiting in a backup are dropped and reported when it is restored', a
   backupDatabase(w.deps.db, copy, () => undefined);
   const target = `${w.deps.folder}/restored.db`;
   const restore = prepareRestore(target, copy);
-  expect(restore.run({ isRestored: false, by: onBox('root') }).dropped).toEqual([
-    { identifier, uid: null, kind: 'rejection' },
-  ]);
+  expect(restore.run(onBox('root')).dropped).toEqual([{ identifier, uid: null, kind: 'rejection' }]);
   restore.release();
   const db = withTables(openDatabase(target, 'use'));
   const restored = { ...w.deps, db, config: { ...w.deps.config, databasePath: target } };

@@ -1,0 +1,112 @@
+import type { Command } from 'commander';
+import { shownAdmin } from '../shared/admins/admin-version.ts';
+import {
+  type AdminView,
+  addAdmin,
+  findAdmin,
+  listAdmins,
+  removeAdmin,
+  unconfirmedPasskey,
+} from '../shared/admins/admins.ts';
+import { confirmPasskey, listPasskeys } from '../shared/passkeys/passkeys.ts';
+import { withAccess } from './access.ts';
+import { withShownVersion } from './database.ts';
+import { counted, notice, print, printJson, table } from './terminal/output.ts';
+import { retryIfChanged } from './terminal/retry-if-changed.ts';
+import { confirmOrYes } from './terminal/values.ts';
+
+/** Adds `admins add`, `admins confirm`, `admins list` and `admins remove`. */
+export function addAdmins(program: Command): void {
+  const admins = program.command('admins').description('Add and remove admins, who sign in with passkeys.');
+  admins
+    .command('add')
+    .description('Add an admin and print the link with which they register a passkey.')
+    .argument('<name>', 'the name of the admin, as histories show it; 1 to 64 characters')
+    .addHelpText(
+      'after',
+      `
+The link works once, for 15 minutes. Passkeys belong to the host of PUBLIC_URL:
+a domain name, with https unless it is localhost. Who has lost all passkeys is
+removed and added again.
+
+Example:
+  profilectl admins add Grace`,
+    )
+    .action((name: string, _options: unknown, command: Command) =>
+      withAccess(command, ({ access, actor, json }) => {
+        const invitation = addAdmin(access, name, actor);
+        notice(
+          `${invitation.name} can register a passkey with this link, once, until ${invitation.expiresAt}. Send it over a channel that only they can read, then run "profilectl admins confirm".`,
+        );
+        if (!access.config.developerPlatform) {
+          notice('DEVELOPER_PLATFORM is off, so this link does not work; unset it and restart the server.');
+        }
+        if (json) printJson(invitation);
+        else print(invitation.address);
+      }),
+    );
+  admins
+    .command('confirm')
+    .description('Show when and from where an admin registered a passkey, and confirm it.')
+    .argument('<name>', 'the name of the admin')
+    .addHelpText('after', '\nExample:\n  profilectl admins confirm Grace')
+    .action((named: string, _options: unknown, command: Command) =>
+      withAccess(command, async ({ access, actor, json, yes }) => {
+        const { name, passkey } = unconfirmedPasskey(access, named);
+        notice(
+          `${name} registered the passkey ${passkey.name} at ${passkey.registeredAt} from ${passkey.registeredFrom}.`,
+        );
+        await confirmOrYes(yes, 'Confirm this passkey?');
+        // By its id, so that no other passkey than the one shown is confirmed.
+        confirmPasskey(access, passkey.id, actor);
+        if (json) printJson({ name, passkey: passkey.name, confirmed: true });
+        else print(`Confirmed the passkey of ${name}.`);
+      }),
+    );
+  admins
+    .command('list')
+    .description('List admins with their states and passkeys.')
+    .addHelpText('after', '\nExample:\n  profilectl admins list --json')
+    .action((_options: unknown, command: Command) =>
+      withAccess(command, ({ access, json }) => {
+        const all = listAdmins(access);
+        if (json) printJson({ admins: all });
+        else print(all.length === 0 ? 'No admins.' : adminsText(all));
+      }),
+    );
+  admins
+    .command('remove')
+    .description('Remove an admin at once, with their passkeys and sessions.')
+    .argument('<name>', 'the name of the admin')
+    .addHelpText('after', '\nThe name stays in histories.\n\nExample:\n  profilectl admins remove Grace')
+    .action((named: string, _options: unknown, command: Command) =>
+      withAccess(command, async ({ access, actor, json, yes }) => {
+        const { name } = findAdmin(access.db, named);
+        const { endedPasskeys } = await retryIfChanged(!yes, async () => {
+          const by = withShownVersion(actor, shownAdmin(access.db, name));
+          const held = counted(listPasskeys(access.db, name).length, 'passkey');
+          await confirmOrYes(yes, `Remove admin ${name} with ${held} and all sessions?`);
+          return removeAdmin(access, name, by);
+        });
+        if (json) printJson({ name, removed: true, endedPasskeys });
+        else print(`Removed ${name}.`);
+      }),
+    );
+}
+
+function adminsText(admins: readonly AdminView[]): string {
+  return table(
+    ['Name', 'State', 'Passkeys', 'Last used', 'Added'],
+    admins.map(({ name, state, addedAt, invitedUntil, passkeys }) => [
+      name,
+      state === 'invited' ? `invited until ${invitedUntil}` : state,
+      passkeys.map((passkey) => passkey.name).join(', '),
+      passkeys
+        .flatMap(({ lastUsedAt }) => lastUsedAt ?? [])
+        .sort()
+        .at(-1) ?? 'never',
+      addedAt,
+    ]),
+    { omitted: ['Added', 'Last used', 'Passkeys'], truncated: ['Name', 'Passkeys'] },
+  );
+}

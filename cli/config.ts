@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import { systemClock } from '../shared/clock.ts';
+import { checkDatabasePath } from '../shared/config/database-path.ts';
+import { type ConfigReport, reportConfig } from '../shared/config/report.ts';
+import { createMailDeps } from '../shared/deps.ts';
+import { AppError } from '../shared/errors.ts';
+import { cleanForTerminal } from '../shared/text.ts';
+import { tryMail } from '../shared/upkeep/mail-test.ts';
+import { configOf } from './configuration.ts';
+import { globalsOf } from './context.ts';
+import { counted, print, printJson, table } from './terminal/output.ts';
+
+/** Adds `config check` and `mail test`. */
+export function addConfig(program: Command): void {
+  program
+    .command('config')
+    .description('Check the configuration.')
+    .command('check')
+    .description('Show every variable, where its value comes from, and any problems.')
+    .addHelpText(
+      'after',
+      `
+Passwords and tokens are hidden. The exit code is 2 if a problem keeps commands
+or the server from starting.
+
+Example:
+  profilectl config check --env-file /etc/profile-lookup/settings`,
+    )
+    .action((_options: unknown, command: Command) => checkConfig(command));
+  program
+    .command('mail')
+    .description('Send a test mail.')
+    .command('test')
+    .description('Send a test mail the way secrets are sent, and explain failures.')
+    .argument('<address>', 'the recipient')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 accepted by the mail server, 1 refused for good or MAIL_URL is not
+set, 75 try again later. Accepted does not mean delivered: check the mailbox.
+
+Example:
+  profilectl mail test ada@example.org`,
+    )
+    .action((address: string, _options: unknown, command: Command) => testMail(address, command));
+}
+
+function checkConfig(command: Command): void {
+  const { json, envFile, db } = globalsOf(command);
+  const databasePath = db === undefined ? undefined : checkDatabasePath('--db', db);
+  const report = reportConfig({ envFile, databasePath }, systemClock);
+  if (json) printJson({ ok: report.faults.length === 0, ...report });
+  else print(reportText(report));
+  if (report.faults.length > 0) throw new AppError('bad_config', `${counted(report.faults.length, 'problem')} found.`);
+}
+
+function reportText({ variables, faults, warnings }: ConfigReport): string {
+  const rows = variables.map(({ name, value, from }) => [name, value ?? '–', from]);
+  const remarks = [...faults.map((text) => `Problem: ${text}`), ...warnings.map((text) => `Warning: ${text}`)];
+  const below = remarks.length === 0 ? 'No problems found.' : remarks.map((text) => cleanForTerminal(text)).join('\n');
+  // Values are never truncated, because people compare or copy them.
+  return `${table(['Variable', 'Value', 'From'], rows)}\n\n${below}`;
+}
+
+async function testMail(address: string, command: Command): Promise<void> {
+  const globals = globalsOf(command);
+  const config = configOf(globals);
+  const { mail } = config;
+  await tryMail(createMailDeps(config), address);
+  const where = mail?.kind === 'server' ? { server: `${mail.host}:${mail.port}` } : { folder: mail?.folder ?? '' };
+  if (globals.json) printJson({ to: address, accepted: true, ...where });
+  else
+    print(
+      where.folder !== undefined
+        ? `Written to the folder ${where.folder}.`
+        : `${where.server} accepted the mail to ${address}.`,
+    );
+}

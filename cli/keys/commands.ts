@@ -1,0 +1,107 @@
+import type { Command } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import { USUAL_PAGE_LENGTH } from '../../shared/keys/fields/inputs.ts';
+import { parseInput } from '../../shared/keys/fields/parse-input.ts';
+import type { AnyOperation } from '../../shared/operations/entry.ts';
+import { ALL_OPERATIONS, OPERATIONS } from '../../shared/operations.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
+import { commandLine } from '../context.ts';
+import { withContext } from '../database.ts';
+import { ageText, canAsk, columnsOf, notice, print, printJson } from '../terminal/output.ts';
+import { askChoice } from '../terminal/prompts.ts';
+import { outputColumns } from '../terminal/stdout.ts';
+import { carryOut } from './carry-out.ts';
+import { type KeysContext, keysContext } from './context.ts';
+import { addFlags, flagsFor, readFlags } from './flags.ts';
+import { historyText, keysText, keyText } from './print.ts';
+import { requestKey } from './request.ts';
+import { usageText } from './usage.ts';
+
+/** The validated inputs from the flags, by name. */
+type Given = Record<string, unknown>;
+
+type Action = (context: KeysContext, identifier: string, given: Given) => Promise<void>;
+
+/** Adds a command `keys …` for each operation of `shared/operations.ts` that has one. */
+export function addKeys(program: Command): void {
+  const keys = program.command('keys').description('Request API keys, decide on requests, and manage keys.');
+  const request = addCommand(keys, OPERATIONS.request, (context, _none, given) =>
+    requestKey(context, given, request.opts<{ descriptionFile?: string }>().descriptionFile),
+  );
+  request.option('--description-file <path>', 'a file with the description; "-" is stdin');
+  addCommand(keys, OPERATIONS.list, (context, _none, given) => list(context, given));
+  addCommand(keys, OPERATIONS.show, show);
+  addCommand(keys, OPERATIONS.usage, usage);
+  addCommand(keys, OPERATIONS.approve, approve, '[identifier]');
+  for (const operation of ALL_OPERATIONS) {
+    const isAdded = keys.commands.some((other) => other.name() === operation.name);
+    if (operation.doors.command === null || operation.event === null || isAdded) continue;
+    addCommand(keys, operation, (context, identifier, given) => carryOut(context, operation, identifier, given));
+  }
+}
+
+/** Adds the command of an operation, with its flags, examples and help, and returns it. */
+function addCommand(keys: Command, operation: AnyOperation, act: Action, argument = '<identifier>'): Command {
+  const { name, summary, input, doors } = operation;
+  const command = keys.command(name).description(summary);
+  if ('identifier' in input.shape) command.argument(argument);
+  addFlags(command, operation);
+  const { examples, help } = doors.command ?? { examples: [] };
+  const lines = examples.map((example) => `  profilectl keys ${name} ${example}`.trimEnd());
+  const text = [...(help === undefined ? [] : [help, '']), `Example${lines.length === 1 ? '' : 's'}:`, ...lines];
+  return command.addHelpText('after', `\n${text.join('\n')}`).action(() =>
+    withContext(command, 'use', ({ deps, actor, ...globals }) => {
+      const context = keysContext(globals, deps, actor);
+      return act(context, command.args[0] ?? '', readFlags(operation, command.opts(), context.clock.nowMs()));
+    }),
+  );
+}
+
+async function list(context: KeysContext, given: Given): Promise<void> {
+  const operation = OPERATIONS.list;
+  parseInput(operation.input, given);
+  const { json, clock, perform } = context;
+  const isPage = given.after !== undefined || (process.stdout.isTTY && !json);
+  const found = await perform(operation, { ...(isPage && { limit: USUAL_PAGE_LENGTH }), ...given });
+  const { keys, lastUses } = found;
+  const next = found.next === null ? null : (keys.at(-1)?.identifier ?? null);
+  if (json) return printJson({ keys, next });
+  print(keysText(keys, clock.nowMs(), lastUses));
+  if (next === null) return;
+  notice(`\nNext page: ${commandLine('keys list', flagsFor(operation, { ...given, after: next }), context)}`);
+}
+
+async function show({ perform, json }: KeysContext, identifier: string): Promise<void> {
+  const { key, history } = await perform(OPERATIONS.show, { identifier });
+  if (json) printJson({ ...key, history });
+  else print(`${keyText(key, columnsOf(process.stdout))}\n\n${historyText(history)}`);
+}
+
+async function usage({ perform, json }: KeysContext, identifier: string, given: Given): Promise<void> {
+  const found = await perform(OPERATIONS.usage, { ...given, identifier });
+  if (json) printJson(found);
+  else print(usageText(found, outputColumns() || 80));
+}
+
+/** Approves a key; without an identifier, one of the pending requests, chosen on the terminal. */
+async function approve(context: KeysContext, identifier: string, given: Given): Promise<void> {
+  const chosen = identifier === '' ? await choosePending(context) : identifier;
+  if (chosen === null) return print('No requests are pending.');
+  await carryOut(context, OPERATIONS.approve, chosen, given);
+}
+
+async function choosePending({ perform, clock, yes }: KeysContext): Promise<string | null> {
+  if (yes || !canAsk()) throw new AppError('usage', 'The identifier is missing.');
+  const { keys } = await perform(OPERATIONS.list, { states: ['pending'] });
+  if (keys.length === 0) return null;
+  return askChoice(
+    'Which request?',
+    keys.map(({ identifier, profile, name, requestedPermissions, requestedAt }) => {
+      const about = `${profile ?? 'erased'}: ${name} (${requestedPermissions.join(', ')})`;
+      return {
+        value: identifier,
+        name: cleanForTerminal(`${identifier}  ${ageText(requestedAt, clock.nowMs())}  ${about}`),
+      };
+    }),
+  );
+}

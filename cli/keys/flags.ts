@@ -1,0 +1,71 @@
+import { type Command, Option } from 'commander';
+import type { z } from 'zod';
+import { AppError } from '../../shared/errors.ts';
+import { factsOf, type InputKind } from '../../shared/keys/fields/input-facts.ts';
+import { readTyped, typedText } from '../../shared/keys/fields/input-text.ts';
+import { parseInput } from '../../shared/keys/fields/parse-input.ts';
+import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
+import { joinWords } from '../../shared/text.ts';
+import { collect } from '../terminal/values.ts';
+
+/** The kinds of inputs whose flag may be repeated. */
+const LISTS: readonly InputKind[] = ['permissions', 'rate limits', 'states'];
+
+/** Adds the flags of an operation's inputs to a command. */
+export function addFlags(command: Command, operation: AnyOperation): void {
+  for (const [, schema] of flaggedInputs(operation, 'operator')) {
+    const [flag, about] = flagSpecOf(schema);
+    if (LISTS.includes(factsOf(schema).kind)) command.option(flag, `${about}; may be repeated`, collect);
+    else command.option(flag, about);
+  }
+}
+
+/**
+ * The values of the given flags, by input. `options` are the texts from Commander. Throws `usage` for an invalid value.
+ */
+export function readFlags(
+  operation: AnyOperation,
+  options: Readonly<Record<string, string | readonly string[] | undefined>>,
+  nowMs: number,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [input, schema] of flaggedInputs(operation, 'operator')) {
+    const texts = options[new Option(...flagSpecOf(schema)).attributeName()];
+    if (texts !== undefined) values[input] = parseInput(schema, readTyped(factsOf(schema), [texts].flat(), nowMs));
+  }
+  return values;
+}
+
+/** The flags that give these values: the inverse of {@link readFlags}. */
+export function flagsFor(operation: AnyOperation, given: Readonly<Record<string, unknown>>): string[] {
+  return flaggedInputs(operation, 'operator').flatMap(([input, schema]) => {
+    const value = given[input];
+    if (value === undefined) return [];
+    return typedText(factsOf(schema).kind, value).flatMap((text) => [flagName(schema), text]);
+  });
+}
+
+/** Throws `usage`, with the flags of all required inputs that are missing. */
+export function refuseMissing(operation: AnyOperation, given: Readonly<Record<string, unknown>>): void {
+  const flags = missingFlags(operation, given);
+  if (flags.length === 0) return;
+  throw new AppError('usage', `${joinWords(flags, 'and')} ${flags.length === 1 ? 'is' : 'are'} missing.`);
+}
+
+/** The flags of the required inputs that are missing. */
+export function missingFlags(operation: AnyOperation, given: Readonly<Record<string, unknown>>): string[] {
+  return flaggedInputs(operation, 'operator')
+    .filter(([input, schema]) => given[input] === undefined && !schema.safeParse(undefined).success)
+    .map(([, schema]) => flagName(schema));
+}
+
+/** The name of a field's flag, such as `--name`. */
+export function flagName(schema: z.ZodType): string {
+  return flagSpecOf(schema)[0].split(' ', 1)[0] as string;
+}
+
+function flagSpecOf(schema: z.ZodType): readonly [flag: `--${string}`, about: string] {
+  const { flag, label } = factsOf(schema);
+  if (flag === null) throw new Error(`The ${label} has no flag.`);
+  return flag;
+}

@@ -1,0 +1,138 @@
+import type { Command } from 'commander';
+import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase-profile.ts';
+import { changeProfile } from '../../shared/profiles/edit/change.ts';
+import { exportProfiles } from '../../shared/profiles/export.ts';
+import { findProfile, readProfile } from '../../shared/profiles/find.ts';
+import { shownProfile } from '../../shared/profiles/profile-version.ts';
+import { signOwnerOut } from '../../shared/sign-in/end-all.ts';
+import { escapeJsonForTerminal } from '../../shared/text.ts';
+import { sendOnce } from '../../shared/upkeep/delivery/deliver.ts';
+import { withAccess } from '../access.ts';
+import { withContext, withShownVersion } from '../database.ts';
+import { endedNumbers, endedText } from '../terminal/ended-sign-ins.ts';
+import { notice, print, printJson } from '../terminal/output.ts';
+import { createProgress } from '../terminal/progress.ts';
+import { retryIfChanged } from '../terminal/retry-if-changed.ts';
+import { flushOutput, outputColumns, writeOutput } from '../terminal/stdout.ts';
+import { confirmOrYes } from '../terminal/values.ts';
+import { addImport } from './import.ts';
+import { addList } from './list.ts';
+import { addShow, printProfile } from './show.ts';
+
+const WHOSE = "the profile's username or one of its aliases";
+
+/** Adds the commands `profiles …`. */
+export function addProfiles(program: Command): void {
+  const profiles = program.command('profiles').description('Import, export, list, ban and erase profiles.');
+  addImport(profiles);
+  profiles
+    .command('export')
+    .description('Write all profiles to stdout as JSON Lines, ordered by id, with private fields.')
+    .addHelpText(
+      'after',
+      `
+The lines contain e-mail addresses and auth IDs: keep the file private.
+
+Example:
+  (umask 077; profilectl profiles export > profiles.jsonl)`,
+    )
+    .action((_options: unknown, command: Command) => exportAll(command));
+  addList(profiles);
+  addShow(profiles);
+  profiles
+    .command('ban')
+    .description('Ban a profile: lookups show it as banned, the leaderboard omits it.')
+    .argument('<username>', WHOSE)
+    .addHelpText(
+      'after',
+      `
+Its keys are refused within 10 ms, keep their state, and work again after
+"profiles unban"; "keys revoke" ends one for good.
+
+Example:
+  profilectl profiles ban ada`,
+    )
+    .action((username: string, _options: unknown, command: Command) => setBanned(command, username, true));
+  profiles
+    .command('unban')
+    .description('Lift the ban on a profile; its keys work again.')
+    .argument('<username>', WHOSE)
+    .addHelpText('after', '\nExample:\n  profilectl profiles unban ada')
+    .action((username: string, _options: unknown, command: Command) => setBanned(command, username, false));
+  profiles
+    .command('erase')
+    .description('Erase a profile for good, and revoke its API keys.')
+    .argument('<username>', WHOSE)
+    .addHelpText(
+      'after',
+      `
+It disappears at once; copies of its text in unused parts of the database file
+go with the server's next VACUUM, or "db vacuum". Not erased: backups, databases
+kept by "db restore", exports, refused lines, e-mails and logs.
+
+Example:
+  profilectl profiles erase ada`,
+    )
+    .action((username: string, _options: unknown, command: Command) => erase(command, username));
+  profiles
+    .command('sign-out')
+    .description("End all sessions of a profile's owner at once.")
+    .argument('<username>', WHOSE)
+    .addHelpText(
+      'after',
+      `
+Unused codes and sign-in links stop working too. The owner can sign in again.
+
+Example:
+  profilectl profiles sign-out ada`,
+    )
+    .action((username: string, _options: unknown, command: Command) =>
+      withAccess(command, ({ access, json }) => {
+        const { id, username: name, ended } = signOwnerOut(access, username);
+        if (json) printJson({ id, username: name, signedOut: true, ...endedNumbers(ended) });
+        else print(`Signed out ${name} (id ${id}): ${endedText(ended)} ended.`);
+      }),
+    );
+}
+
+function exportAll(command: Command): Promise<void> {
+  return withContext(command, 'use', async ({ deps }) => {
+    // If stdout is a terminal, a progress line would appear between the exported lines.
+    const progress = outputColumns() === undefined ? createProgress(deps.clock) : null;
+    const write = async (chunk: string) => {
+      writeOutput(escapeJsonForTerminal(chunk));
+      await flushOutput();
+    };
+    await exportProfiles(deps.db, write, (lines, total) => progress?.show(lines, lines, total));
+    progress?.clear();
+  });
+}
+
+/** Bans a profile or lifts the ban, tries once to send the mails about it, and prints the profile. */
+function setBanned(command: Command, username: string, banned: boolean): Promise<void> {
+  return withContext(command, 'use', async ({ deps, actor, json }) => {
+    const { id } = findProfile(deps.db, username);
+    const by = withShownVersion(actor, shownProfile(deps.db, id));
+    const noticeIds: number[] = [];
+    const onKeys = effectsOnKeys(actor, (noticeId) => noticeIds.push(noticeId));
+    const line = changeProfile(deps, { id, by, decide: () => ({ banned }), onKeys });
+    const warning = await sendOnce(deps, { profileId: id }, noticeIds);
+    if (warning !== null) notice(`Warning: ${warning}`);
+    printProfile(line, json);
+  });
+}
+
+function erase(command: Command, name: string): Promise<void> {
+  return withContext(command, 'use', async ({ deps, actor, yes, json }) => {
+    const { id } = findProfile(deps.db, name);
+    const { warning, ...erased } = await retryIfChanged(!yes, async () => {
+      const by = withShownVersion(actor, shownProfile(deps.db, id));
+      const { username } = readProfile(deps.db, id);
+      await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and revoke its API keys?`);
+      return eraseProfile(deps, id, by);
+    });
+    if (warning !== null) notice(`Warning: ${warning}`);
+    if (json) printJson({ ...erased, erased: true });
+    else print(`Erased ${erased.username} (id ${erased.id}).`);
+  });
+}
