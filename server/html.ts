@@ -21,11 +21,3 @@ function htmlOf(part: Part): string {
 export function raw(text: string): Html {
   return { html: text };
 }
-
-/** The anchor of a heading: `getting-a-key` for `Getting a key`. */
-export function slug(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '');
-}

@@ -31,20 +31,14 @@ async function openApi({ deps: { config } }: Serving): Promise<Made> {
   return { body: JSON.stringify(servedDocument(config)) };
 }
 
-async function docsPage(serving: Serving): Promise<Made> {
-  return pageAnswer(await pageOf(serving));
+async function docsPage({ deps: { config } }: Serving): Promise<Made> {
+  const { guidePage } = await import('./guide.ts');
+  return pageAnswer(guidePage(config));
 }
 
-async function docsMarkdown(serving: Serving): Promise<Made> {
-  const { toMarkdown } = await import('./page/to-markdown.ts');
-  const { html } = await pageOf(serving);
-  return { body: toMarkdown(html), headers: { 'Content-Type': 'text/markdown; charset=utf-8' } };
-}
-
-async function pageOf({ deps: { config } }: Serving): Promise<FramedPage> {
-  const { docsPage } = await import('./page/page.ts');
-  const { servedDocument } = await import('./served.ts');
-  return docsPage(config, servedDocument(config));
+async function docsMarkdown({ deps: { config } }: Serving): Promise<Made> {
+  const { guideText } = await import('./guide.ts');
+  return { body: guideText(config), headers: { 'Content-Type': 'text/markdown; charset=utf-8' } };
 }
 
 async function tryPage({ deps: { config } }: Serving): Promise<Made> {

@@ -6,8 +6,6 @@ import { isPermission } from '../../../shared/keys/permissions.ts';
 import { lackOf } from '../../http/with-key.ts';
 import { OTHER_REFUSALS, rateLimitHeaders, refusalsOfAccess } from './api-refusals.ts';
 import { buildDocument, toTemplate } from './builder.ts';
-import { readClients } from './clients.ts';
-import guide from './guide.md' with { type: 'text' };
 import { COMMON_HEADERS, type Headers, headerComponents, headersNamed, ownHeader } from './headers.ts';
 import { type Access, type OperationDoc, TAGS } from './operation-doc.ts';
 import { API_OPERATIONS } from './operations.ts';
@@ -22,8 +20,7 @@ import type { OpenApi } from './types.ts';
  * with the default configuration; its examples are real responses about the sample profiles.
  */
 export async function documentText(): Promise<string> {
-  const document: OpenApi = { ...(await withSamples(documentOf)), 'x-clients': await readClients() };
-  return `${JSON.stringify(document, null, 2)}\n`;
+  return `${JSON.stringify(await withSamples(documentOf), null, 2)}\n`;
 }
 
 for (const [id, schema] of Object.entries(BODIES)) z.globalRegistry.add(schema, { id });
@@ -58,7 +55,7 @@ async function documentOf({ ask, publicUrl }: Samples): Promise<OpenApi> {
   return buildDocument({
     title: 'Profile Lookup',
     summary: 'Public profiles, their links and a leaderboard.',
-    description: guide.trim(),
+    description: 'The guide is at `/docs`.',
     publicUrl,
     prefix: API_PREFIX,
     tags: TAGS,

@@ -86,8 +86,6 @@ export type OpenApi = {
   servers: { url: string; description: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, PathItem>;
-  /** Ready-made clients, as files to copy. */
-  'x-clients'?: { name: string; description: string; source: string }[];
   'x-other-requests': { description: string; responses: Record<string, ResponseObject | Reference> };
   components: Components;
 };

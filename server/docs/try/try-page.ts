@@ -5,7 +5,7 @@ import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file
 import type { Config } from '../../../shared/config/config.ts';
 import { type FramedPage, headOf, styleBeside } from '../../frame/frame.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { docsBar } from '../page/bar.ts';
+import { docsBar } from '../bar.ts';
 import { TRY_PATHS } from './paths.ts';
 import ours from './swagger-ui.browser.js' with { type: 'text' };
 import style from './try.css' with { type: 'text' };

@@ -1,7 +1,7 @@
-import type { Config } from '../../../shared/config/config.ts';
-import { type BarLink, barItems, barMenu, topBar } from '../../frame/frame.ts';
-import { type Html, html } from '../../html.ts';
-import { TRY_PATHS } from '../try/paths.ts';
+import type { Config } from '../../shared/config/config.ts';
+import { type BarLink, barItems, barMenu, topBar } from '../frame/frame.ts';
+import { type Html, html } from '../html.ts';
+import { TRY_PATHS } from './try/paths.ts';
 
 const FORMATS: readonly BarLink[] = [
   ['/docs.md', 'Markdown'],

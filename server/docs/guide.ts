@@ -1,0 +1,79 @@
+import guide from '../../docs/api.md' with { type: 'text' };
+import type { Config } from '../../shared/config/config.ts';
+import { rateLimitWords } from '../../shared/limits/rate-limit.ts';
+import { isMailAddress } from '../../shared/mail/address.ts';
+import { joinWords } from '../../shared/text.ts';
+import { type FramedPage, foot, framePage, inlineStyles, styleSheet } from '../frame/frame.ts';
+import { html, raw } from '../html.ts';
+import { publicPath } from '../http/public-path.ts';
+import { docsBar } from './bar.ts';
+import style from './guide.css' with { type: 'text' };
+
+/** docs/api.md with the name, the URL, the contact and the default rate limits of this installation: `/docs.md`. */
+export function guideText(config: Config): string {
+  const { publicName, publicUrl, contact, developerPlatform, defaultRateLimits } = config;
+  const limits = joinWords(
+    defaultRateLimits.map((limit) => rateLimitWords(limit)),
+    'and',
+  );
+  return (
+    guide
+      .replace(/\[([^\]]+)\]\(([^)]+)\)/g, (link, text: string, to: string) => {
+        if (to.startsWith('#')) return link;
+        // Other documents of the repository are not served.
+        if (!to.startsWith('/') || (to === '/developers' && !developerPlatform)) return text;
+        return `[${text}](${publicPath(config, to)})`;
+      })
+      .replace('# The Profile Lookup API', () => `# The ${escaped(publicName)} API`)
+      // A quote would end the shell's word in the examples.
+      .replaceAll('http://127.0.0.1:3000', () => publicUrl.replaceAll("'", '%27'))
+      .replace('60 requests per minute and 5000 requests per day', () => limits)
+      .replace(/\n(?=\n## )/, () => (contact === null ? '\n' : `\n\nHave questions? Ask ${linkTo(contact)}.\n`))
+  );
+}
+
+function linkTo(contact: string): string {
+  const to = isMailAddress(contact) ? `mailto:${contact}` : contact;
+  return `[${escaped(contact)}](<${to.replace(/[<>\\]/g, encodeURIComponent)}>)`;
+}
+
+/** A setting as text that Markdown shows as it is. */
+function escaped(text: string): string {
+  return text.replace(/[!-/:-@[-`{-~]/g, '\\$&');
+}
+
+/** The guide as a page: `/docs`. */
+export function guidePage(config: Config): FramedPage {
+  const options = { headings: { ids: true }, noHtmlBlocks: true, noHtmlSpans: true };
+  const made = Bun.markdown.html(guideText(config), options);
+  const contents = [...made.matchAll(/<h2 id="([^"]+)">(.*?)<\/h2>/g)].map(
+    ([, id = '', heading = '']) => html`<li><a href="#${id}">${raw(heading)}</a></li>`,
+  );
+  // As the script of all pages expects blocks to which it adds a copy button.
+  const blocks = made.replace(
+    /<pre>(<code class="language-(\w+)">[\s\S]*?<\/code>)<\/pre>/g,
+    (_, code: string, language: string) =>
+      `<figure class="code"><figcaption>${LANGUAGES[language] ?? language}</figcaption><pre tabindex="0">${code}</pre></figure>`,
+  );
+  return framePage(config, {
+    title: 'API documentation',
+    description: 'Public profiles, their links and a leaderboard.',
+    styles: inlineStyles(styleSheet(config, style)),
+    scripts: [],
+    body: html`<a class="skip" href="#content">Skip to the content</a>
+${docsBar(config, '/docs')}
+<div class="columns">
+<nav class="contents" aria-label="Contents"><details><summary>Contents</summary><ul>${contents}</ul></details></nav>
+<main id="content" tabindex="-1">${raw(blocks)}</main>
+</div>
+${foot(html``)}`,
+  });
+}
+
+const LANGUAGES: Record<string, string> = {
+  sh: 'Shell',
+  http: 'HTTP',
+  json: 'JSON',
+  ts: 'TypeScript',
+  python: 'Python',
+};
