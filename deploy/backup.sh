@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a verified copy of the database, sends it off-site with restic, encrypted, removes old copies, and tests that the new
-# one can be restored. profile-lookup-backup.service runs it, with RESTIC_REPOSITORY and RESTIC_PASSWORD_FILE.
+# Makes a verified copy of the database, sends it off-site with restic, encrypted, removes old copies, fetches the new one
+# and checks it. profile-lookup-backup.service runs it, with RESTIC_REPOSITORY and RESTIC_PASSWORD_FILE.
 set -eu
 umask 077
 TMPDIR=$(mktemp -d "${CACHE_DIRECTORY:-/tmp}/backup.XXXXXX")

@@ -47,7 +47,7 @@ const PATH: Kind<string> = { rule: 'must name a file', schema: z.string() };
 const HIDDEN = '(hidden)';
 const mask = () => HIDDEN;
 
-/** Every variable, in the order of the documents; a test compares them with the table in docs/operating.md. */
+/** Every variable, in the order of the documents; a test compares them with the table in docs/run.md. */
 export const Variables = z.object({
   databasePath: variable(
     'DATABASE_PATH',

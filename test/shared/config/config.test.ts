@@ -26,7 +26,7 @@ function faultOf(variables: Record<string, string>): AppError | null {
   }
 }
 
-test('unset variables have the defaults in docs/operating.md', () => {
+test('unset variables have the defaults in docs/run.md', () => {
   expect(readConfig({})).toMatchObject({
     databasePath: 'data/profiles.db',
     host: '127.0.0.1',
