@@ -1,21 +1,14 @@
 import type { Command } from 'commander';
 import { shownAdmin } from '../shared/admins/admin-version.ts';
-import {
-  type AdminView,
-  addAdmin,
-  findAdmin,
-  listAdmins,
-  removeAdmin,
-  unconfirmedPasskey,
-} from '../shared/admins/admins.ts';
-import { confirmPasskey, listPasskeys } from '../shared/passkeys/passkeys.ts';
+import { type AdminView, addAdmin, findAdmin, listAdmins, removeAdmin } from '../shared/admins/admins.ts';
+import { listPasskeys } from '../shared/passkeys/passkeys.ts';
 import { withAccess } from './access.ts';
 import { withShownVersion } from './database.ts';
 import { counted, notice, print, printJson, table } from './terminal/output.ts';
 import { retryIfChanged } from './terminal/retry-if-changed.ts';
 import { confirmOrYes } from './terminal/values.ts';
 
-/** Adds `admins add`, `admins confirm`, `admins list` and `admins remove`. */
+/** Adds `admins add`, `admins list` and `admins remove`. */
 export function addAdmins(program: Command): void {
   const admins = program.command('admins').description('Add and remove admins, who sign in with passkeys.');
   admins
@@ -36,31 +29,13 @@ Example:
       withAccess(command, ({ access, actor, json }) => {
         const invitation = addAdmin(access, name, actor);
         notice(
-          `${invitation.name} can register a passkey with this link, once, until ${invitation.expiresAt}. Send it over a channel that only they can read, then run "profilectl admins confirm".`,
+          `${invitation.name} can register a passkey with this link, once, until ${invitation.expiresAt}. Send it over a channel that only they can read.`,
         );
         if (!access.config.developerPlatform) {
           notice('DEVELOPER_PLATFORM is off, so this link does not work; unset it and restart the server.');
         }
         if (json) printJson(invitation);
         else print(invitation.address);
-      }),
-    );
-  admins
-    .command('confirm')
-    .description('Show when and from where an admin registered a passkey, and confirm it.')
-    .argument('<name>', 'the name of the admin')
-    .addHelpText('after', '\nExample:\n  profilectl admins confirm Grace')
-    .action((named: string, _options: unknown, command: Command) =>
-      withAccess(command, async ({ access, actor, json, yes }) => {
-        const { name, passkey } = unconfirmedPasskey(access, named);
-        notice(
-          `${name} registered the passkey ${passkey.name} at ${passkey.registeredAt} from ${passkey.registeredFrom}.`,
-        );
-        await confirmOrYes(yes, 'Confirm this passkey?');
-        // By its id, so that no other passkey than the one shown is confirmed.
-        confirmPasskey(access, passkey.id, actor);
-        if (json) printJson({ name, passkey: passkey.name, confirmed: true });
-        else print(`Confirmed the passkey of ${name}.`);
       }),
     );
   admins

@@ -13,13 +13,11 @@ export type Person =
   /** Anybody who can open the database on the server itself; the name is the operating system's user. */
   | { kind: 'operator'; name: string; shown?: ShownVersion; version?: readonly string[] }
   /**
-   * `hasAsserted` is true only if the admin's passkey has just confirmed exactly this operation with this input, and
-   * `generation` is then what the sign-in is bound to: the operation is refused if that has changed.
+   * `generation` is what the sign-in is bound to: an operation is refused if that has changed.
    */
   | {
       kind: 'admin';
       name: string;
-      hasAsserted: boolean;
       generation?: number;
       shown?: ShownVersion;
       version?: readonly string[];

@@ -134,8 +134,7 @@ The code is mailed to the same folder; this shows the latest one:
 
 In a browser, as an admin: register a passkey for ${ADMIN}, until ${expiresAt}, at
   ${address}
-Then confirm it, and sign in at ${config.publicUrl}/developers/admin to decide on requests:
-  ${onBox} admins confirm ${ADMIN}
+Then sign in at ${config.publicUrl}/developers/admin to decide on requests.
 
 Or list the keys:
   ${onBox} keys list

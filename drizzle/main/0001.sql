@@ -155,7 +155,6 @@ CREATE TABLE `passkeys` (
 	`registered_at` integer NOT NULL,
 	`registered_from` text NOT NULL,
 	`registered_by` text NOT NULL,
-	`confirmed_at` integer,
 	`last_used_at` integer,
 	FOREIGN KEY (`admin_id`) REFERENCES `admins`(`id`),
 	CONSTRAINT "passkeys_credential_id" CHECK(length(`credential_id`) BETWEEN 1 AND 1023),
@@ -165,7 +164,6 @@ CREATE TABLE `passkeys` (
 ) STRICT;
 CREATE UNIQUE INDEX `passkeys_credential_id` ON `passkeys` (`credential_id`);
 CREATE INDEX `passkeys_admin` ON `passkeys` (`admin_id`);
-CREATE UNIQUE INDEX `passkeys_unconfirmed` ON `passkeys` (`admin_id`) WHERE confirmed_at IS NULL;
 
 CREATE TABLE `people_events` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,

@@ -87,7 +87,7 @@ CREATE TABLE `tickets` (
 	`used_at` integer,
 	`tries_left` integer,
 	`made_into` integer,
-	CONSTRAINT "tickets_purpose" CHECK(`purpose` IN ('sign-in code', 'login code', 'login redirect', 'hand-over', 'enrolment', 'registration', 'decision', 'used challenge')),
+	CONSTRAINT "tickets_purpose" CHECK(`purpose` IN ('sign-in code', 'login code', 'login redirect', 'hand-over', 'enrolment', 'registration', 'used challenge')),
 	CONSTRAINT "tickets_found_by" CHECK(length(`found_by`) = 32),
 	CONSTRAINT "tickets_proof" CHECK(length(`proof`) = 32),
 	CONSTRAINT "tickets_address_hash" CHECK(length(`address_hash`) = 32),

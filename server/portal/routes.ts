@@ -1,14 +1,13 @@
-import { decide } from './admin/confirm-decision.ts';
-import { CHOICE_FIELDS, decideSeveral } from './admin/decide-several.ts';
-import { enrol, enrolPage, registeredPage } from './admin/enrol.ts';
+import { CHOICE_FIELDS, decide, decideSeveral } from './admin/decide.ts';
+import { DECISION_FIELDS } from './admin/decision-forms.ts';
+import { enrol, enrolPage } from './admin/enrol.ts';
 import { adminKeyPage } from './admin/key.ts';
 import { adminKeys } from './admin/keys.ts';
 import { LOG_QUERY, log } from './admin/log.ts';
-import { outcomes } from './admin/outcomes.ts';
+import { OUTCOME_QUERY } from './admin/outcomes.ts';
 import { overview } from './admin/overview.ts';
-import { people } from './admin/people.ts';
+import { addOwnPasskey, people, removeOwnPasskey } from './admin/people.ts';
 import { queue } from './admin/queue.ts';
-import { removeOwnPasskey } from './admin/remove-passkey.ts';
 import { adminSignIn, adminSignInPage } from './admin/sign-in.ts';
 import { home } from './owner/home.ts';
 import { keyPage } from './owner/key.ts';
@@ -16,8 +15,6 @@ import { keys } from './owner/keys.ts';
 import { newKeyPage, REQUEST_FIELDS, sendRequest } from './owner/new-key.ts';
 import { OWNER_ACTION_PAGES } from './owner/owner-action.ts';
 import { foundPage, reportLeaked } from './owner/report-leaked.ts';
-import { DECISION_FIELDS } from './passkeys/decision-form.ts';
-import { LINKED_FIELDS } from './passkeys/decision-link.ts';
 import { PASSKEY_FIELD } from './passkeys/passkey-form.ts';
 import type { FieldKinds } from './requests/form.ts';
 import type { PageRoute } from './requests/request-context.ts';
@@ -53,17 +50,16 @@ const OWNERS_PAGES: readonly PageRoute[] = [
 const ADMINS_PAGES: readonly PageRoute[] = [
   get('/developers/enrol', 'anyone', enrolPage),
   post('/developers/enrol', 'anyone', enrol, { secret: 'secret', name: 'one', ...PASSKEY_FIELD }),
-  get('/developers/enrol/registered', 'anyone', registeredPage),
   get('/developers/admin/sign-in', 'anyone', adminSignInPage, ['next']),
   post('/developers/admin/sign-in', 'anyone', adminSignIn, { next: 'unseen', ...PASSKEY_FIELD }),
-  get('/developers/admin', 'admin', queue, ['only', 'after', 'choose', 'decided']),
+  get('/developers/admin', 'admin', queue, ['after', 'choose', ...OUTCOME_QUERY]),
   get('/developers/admin/keys', 'admin', adminKeys, ['state', 'find', 'after']),
-  get('/developers/admin/keys/:identifier', 'admin', adminKeyPage, ['decided', ...LINKED_FIELDS]),
+  get('/developers/admin/keys/:identifier', 'admin', adminKeyPage),
   post('/developers/admin/keys/:identifier/decide', 'admin', decide, DECISION_FIELDS),
   post('/developers/admin/decide', 'admin', decideSeveral, CHOICE_FIELDS),
-  get('/developers/admin/decided/:id', 'admin', outcomes),
   get('/developers/admin/people', 'admin', people),
-  post('/developers/admin/people/passkeys/:id/remove', 'admin', removeOwnPasskey, PASSKEY_FIELD),
+  post('/developers/admin/people/passkeys', 'admin', addOwnPasskey, { name: 'one', ...PASSKEY_FIELD }),
+  post('/developers/admin/people/passkeys/:id/remove', 'admin', removeOwnPasskey, { sure: 'unseen' }),
   get('/developers/admin/log', 'admin', log, LOG_QUERY),
   get('/developers/admin/overview', 'admin', overview),
 ];

@@ -17,7 +17,6 @@ export function createPortalServices(access: Access, report: PortalServices['rep
     isPage: (path) => isPagePath(PAGE_ROUTES, path),
     leakReportThrottle: joinThrottle(createThrottleMemory(access.random, TRY_SETS), 1, access.clock),
     tokenThrottle: joinThrottle(createThrottleMemory(access.random, TRY_SETS), 1, access.clock),
-    inProgress: new Set(),
     isStopping: false,
   };
 }

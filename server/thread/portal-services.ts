@@ -15,8 +15,6 @@ export type PortalServices = {
   readonly leakReportThrottle: Throttle;
   /** Limits how often an IP address may request or revoke a personal token. */
   readonly tokenThrottle: Throttle;
-  /** The ids of assertions whose decisions are being carried out. */
-  readonly inProgress: Set<number>;
   /** Once true, no approval may start. */
   isStopping: boolean;
 };

@@ -12,10 +12,10 @@ import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '..
 function factsOfAdmin(db: Db | Tx, name: string): Facts {
   const admin = db.select().from(admins).where(eq(admins.name, name)).get();
   if (admin === undefined) return { admin: [null, 'the admin was removed'] };
-  const held = listPasskeys(db, name).map(({ id, confirmedAt }) => [id, confirmedAt !== null]);
+  const held = listPasskeys(db, name).map(({ id }) => id);
   return {
     admin: [admin.id, 'the admin was removed, and another one added under this name'],
-    access: [[admin.generation, held], 'an invitation or a passkey was added, confirmed or ended'],
+    access: [[admin.generation, held], 'an invitation or a passkey was added or ended'],
   };
 }
 

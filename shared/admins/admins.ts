@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull } from 'drizzle-orm';
+import { asc, eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
@@ -26,17 +26,13 @@ export type PasskeyView = {
   registeredFrom: string;
   /** The browser's user agent. */
   registeredBy: string;
-  confirmedAt: string | null;
   lastUsedAt: string | null;
 };
 
 /** An admin as operators see it. */
 export type AdminView = {
   name: string;
-  /**
-   * `confirmed` with at least one confirmed passkey; `to be confirmed` with only one that is waiting for confirmation.
-   */
-  state: 'confirmed' | 'to be confirmed' | 'invited' | 'without passkey';
+  state: 'registered' | 'invited' | 'without passkey';
   addedAt: string;
   /** When the admin's unused invitation expires; null without one. */
   invitedUntil: string | null;
@@ -68,8 +64,7 @@ export function addAdmin(access: Access, name: string, by: Actor): Invitation {
 }
 
 /**
- * Ends an admin's sessions, tokens and older URLs, removes their passkeys unless `keepPasskeys` (an unconfirmed one is
- * always removed), and makes a new URL. Returns how many passkeys were removed. Throws `changed_since` if the admin no
+ * Ends an admin's sessions, tokens and older URLs, removes their passkeys unless `keepPasskeys`, and makes a new URL. Returns how many passkeys were removed. Throws `changed_since` if the admin no
  * longer matches the version that `by` was shown.
  */
 export function inviteAdmin(
@@ -85,8 +80,8 @@ export function inviteAdmin(
   const endedPasskeys = write(access.db, (tx) => {
     refuseUnlikeAdmin(tx, stored, by);
     const admin = findAdmin(tx, name);
-    const isEnded = and(eq(passkeys.adminId, admin.id), keepPasskeys ? isNull(passkeys.confirmedAt) : undefined);
-    const ended = tx.delete(passkeys).where(isEnded).returning({ id: passkeys.id }).all().length;
+    const theirs = tx.delete(passkeys).where(eq(passkeys.adminId, admin.id));
+    const ended = keepPasskeys ? 0 : theirs.returning({ id: passkeys.id }).all().length;
     tx.update(admins).set({ generation }).where(eq(admins.id, admin.id)).run();
     const detail = { endedPasskeys: ended };
     const atMs = access.clock.nowMs();
@@ -114,22 +109,6 @@ export function removeAdmin(access: Access, name: string, by: Actor): { endedPas
   });
 }
 
-/**
- * The passkey of this admin that is waiting for confirmation. Throws `refused` if there is none, with a sentence that
- * says what to do first.
- */
-export function unconfirmedPasskey(access: Access, name: string): { name: string; passkey: PasskeyView } {
-  const admin = findAdmin(access.db, name);
-  const passkey = listPasskeys(access.db, admin.name).find(({ confirmedAt }) => confirmedAt === null);
-  if (passkey !== undefined) return { name: admin.name, passkey: viewOf(passkey) };
-  const until = invitedUntil(access, admin);
-  const next =
-    until === null
-      ? `"profilectl admins invite ${admin.name}" prints a link for registering one.`
-      : `The link for registering one has not been used yet, and works until ${isoTime(until)}.`;
-  throw new AppError('refused', `${admin.name} has no passkey that is waiting to be confirmed. ${next}`);
-}
-
 /** All admins, oldest first. */
 export function listAdmins(access: Access): AdminView[] {
   const rows = access.db.select().from(admins).orderBy(asc(admins.id)).all();
@@ -155,22 +134,19 @@ export function findAdmin(db: Db | Tx, name: string): Admin {
 
 /** Converts a stored passkey to the form that is shown. */
 export function viewOf(passkey: Passkey): PasskeyView {
-  const { id, name, registeredAt, registeredFrom, registeredBy, confirmedAt, lastUsedAt } = passkey;
-  const time = (ms: number | null) => (ms === null ? null : isoTime(ms));
+  const { id, name, registeredAt, registeredFrom, registeredBy, lastUsedAt } = passkey;
   return {
     id,
     name,
     registeredAt: isoTime(registeredAt),
     registeredFrom,
     registeredBy,
-    confirmedAt: time(confirmedAt),
-    lastUsedAt: time(lastUsedAt),
+    lastUsedAt: lastUsedAt === null ? null : isoTime(lastUsedAt),
   };
 }
 
 function stateOf(views: readonly PasskeyView[], isInvited: boolean): AdminView['state'] {
-  if (views.some(({ confirmedAt }) => confirmedAt !== null)) return 'confirmed';
-  if (views.length > 0) return 'to be confirmed';
+  if (views.length > 0) return 'registered';
   return isInvited ? 'invited' : 'without passkey';
 }
 

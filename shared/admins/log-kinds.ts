@@ -20,7 +20,6 @@ const ADMINS = {
   'admin-added': 'added',
   'admin-invited': 'invited',
   'admin-passkey-registered': 'passkey registered',
-  'admin-passkey-confirmed': 'passkey confirmed',
   'admin-passkey-removed': 'passkey removed',
   'admin-removed': 'removed',
   'admin-left-out': 'left out of a restore',

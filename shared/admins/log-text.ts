@@ -32,7 +32,6 @@ const SENTENCES: Record<LogKind, Sentence> = {
   'admin-added': ({ name }) => `Added admin ${name}`,
   'admin-invited': ({ name, detail }) => `Invited admin ${name} again${endedText(detail)}`,
   'admin-passkey-registered': ({ name }) => `Registered a passkey of admin ${name}`,
-  'admin-passkey-confirmed': ({ name }) => `Confirmed a passkey of admin ${name}`,
   'admin-passkey-removed': ({ name }) => `Removed a passkey of admin ${name}`,
   'admin-removed': ({ name, detail }) => `Removed admin ${name}${endedText(detail)}`,
   'admin-left-out': ({ name, detail }) => `Left ${passkeyOr(detail)}admin ${name} out of a restore`,

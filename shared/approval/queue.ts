@@ -1,8 +1,7 @@
 import type { Person } from '../actor.ts';
 import type { Deps } from '../deps.ts';
 import { faultOf } from '../errors.ts';
-import { countKeysBeside, countPending, passes } from '../keys/queue.ts';
-import type { QueueFilter } from '../keys/queue-filters.ts';
+import { countKeysBeside, countPending } from '../keys/queue.ts';
 import { type KeyView, showKey } from '../keys/view.ts';
 import { listForPerson } from '../usage/key-list.ts';
 import { refuseWithoutMail } from './approve.ts';
@@ -22,24 +21,20 @@ export type Queue = {
   requests: Queued[];
   /** The number of all pending requests. */
   waiting: number;
-  /** The number of those that pass the filter. */
-  passing: number;
   /** The cursor of the next page; null on the last one. */
   next: string | null;
   /** The error sentence if no request can be approved, because no mail can be sent. */
   cantMail: string | null;
 };
 
-type Part = { limit: number; after?: string | null | undefined; only?: QueueFilter | null | undefined };
+type Part = { limit: number; after?: string | null | undefined };
 
 /** Lists pending requests, oldest first. */
-export function listQueue(deps: Deps, person: Person, { limit, after, only }: Part): Queue {
-  const also = only ? passes(deps.db, only) : undefined;
-  const { keys, next } = listForPerson(deps, person, { states: ['pending'], limit, after }, also);
+export function listQueue(deps: Deps, person: Person, { limit, after }: Part): Queue {
+  const { keys, next } = listForPerson(deps, person, { states: ['pending'], limit, after });
   const waiting = countPending(deps);
-  const passing = also === undefined ? waiting : countPending(deps, also);
   const cantMail = faultOf(() => refuseWithoutMail(deps.config));
-  return { requests: keys.map((key) => queuedOf(deps, key)), waiting, passing, next, cantMail };
+  return { requests: keys.map((key) => queuedOf(deps, key)), waiting, next, cantMail };
 }
 
 /** Reads one request. Throws `not_found`. */

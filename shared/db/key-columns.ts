@@ -40,7 +40,7 @@ export const NOTICE_KINDS = {
   address: 'former address',
   /** The profile, which has Active keys, was banned or unbanned. */
   ban: 'owner',
-  /** Somebody registered a passkey and is waiting to be confirmed as an admin. */
+  /** A passkey was registered under an admin's name. */
   enrolment: 'admins',
 } as const satisfies Record<string, 'admins' | 'owner' | 'former address'>;
 

@@ -3,7 +3,6 @@ export const PEOPLE_EVENTS = [
   'added',
   'invited',
   'passkey registered',
-  'passkey confirmed',
   'passkey removed',
   'removed',
   'left out of a restore',

@@ -1,30 +1,17 @@
-import { and, asc, count, desc, eq, gt, isNull, like, lt, ne, not, notExists, type SQL, sql } from 'drizzle-orm';
-import { alias } from 'drizzle-orm/sqlite-core';
+import { and, asc, count, desc, eq, gt, lt, ne, notExists, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
-import type { QueueFilter } from './queue-filters.ts';
 import type { Reader } from './view.ts';
 
 // The queue of pending requests, oldest first.
 
 const IS_PENDING = eq(apiKeys.state, 'pending');
 
-/** How many requests are pending and meet the condition, if there is one. */
-export function countPending({ db }: Pick<Reader, 'db'>, also?: SQL): number {
-  const row = db.select({ count: count() }).from(apiKeys).where(and(IS_PENDING, also)).get();
+/** How many requests are pending. */
+export function countPending({ db }: Pick<Reader, 'db'>): number {
+  const row = db.select({ count: count() }).from(apiKeys).where(IS_PENDING).get();
   return row?.count ?? 0;
-}
-
-/** The condition of a filter of the queue. */
-export function passes(db: Db | Tx, filter: QueueFilter): SQL {
-  const asksForBoard = like(apiKeys.requestedPermissions, '%"api.leaderboard"%');
-  if (filter === 'leaderboard') return asksForBoard;
-  if (filter === 'lookup only') return not(asksForBoard);
-  if (filter === 'no usage given') return isNull(apiKeys.expectedUsage);
-  const other = alias(apiKeys, 'other');
-  const isBeside = and(eq(other.profileId, apiKeys.profileId), ne(other.identifier, apiKeys.identifier));
-  return notExists(db.select({ identifier: other.identifier }).from(other).where(isBeside));
 }
 
 const besides = keepQuery((db) => {

@@ -76,15 +76,15 @@ export function banMail(
   ]);
 }
 
-/** The mail to the admins about a registered passkey that has to be confirmed. */
+/** The mail to the admins about a registered passkey. */
 export function enrolmentMail(
   news: { to: string; admin: string; atMs: number; address: string; publicUrl: string } & ServiceInfo & Paged,
 ): Mail {
   const name = shellWord(foreign(news.admin));
-  return compose('enrolment', { ...news, identifier: '' }, 'An admin passkey is waiting to be confirmed', [
+  return compose('enrolment', { ...news, identifier: '' }, 'An admin registered a passkey', [
     {
       kind: 'paragraph',
-      text: `Somebody registered a passkey at ${news.publicUrl} with a link that was made for an admin. It cannot be used until it is confirmed.`,
+      text: `Somebody registered a passkey at ${news.publicUrl} under an admin's name, with the link that was made for them or while they were signed in. It can be used to sign in as that admin.`,
     },
     {
       kind: 'facts',
@@ -96,14 +96,9 @@ export function enrolmentMail(
     },
     {
       kind: 'paragraph',
-      text: 'Ask that person whether it was them. If so, confirm the passkey on the machine that runs the service:',
+      text: 'If that was not them, remove the admin on the machine that runs the service, which ends their passkeys and sessions:',
     },
-    { kind: 'code', text: `profilectl admins confirm ${name}` },
-    {
-      kind: 'paragraph',
-      text: 'If not, create a new link for them there. This removes this passkey and all their others, and signs them out everywhere; with --keep-passkeys, the passkeys that were confirmed before are kept:',
-    },
-    { kind: 'code', text: `profilectl admins invite ${name}` },
+    { kind: 'code', text: `profilectl admins remove ${name}` },
     ...pageLink(news.pages, 'List of admins', '/people'),
   ]);
 }

@@ -157,7 +157,7 @@ export function operation<Shape extends z.ZodRawShape, Output>(
   };
 }
 
-/** Whether an operation that keeps what is omitted would change nothing: admins are then not asked for their passkey. */
+/** Whether an operation that keeps what is omitted would change nothing. */
 export function isAlreadySo(
   { keepsRest, lacks }: Pick<AnyOperation, 'keepsRest' | 'lacks'>,
   shown: ShownKey,

@@ -3,7 +3,6 @@ import { listQueue } from '../approval/queue.ts';
 import { LIST_FILTER } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
 import { countPending, neighbours } from '../keys/queue.ts';
-import { QUEUE_FILTERS } from '../keys/queue-filters.ts';
 import { USUAL_DAYS } from '../keys/usage-outcomes.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import { countOlder } from '../keys/waiting.ts';
@@ -41,7 +40,7 @@ export const list = operation({
 /** Lists one page of the pending requests, with the facts that admins need for a decision. */
 export const queue = operation({
   ...{ name: 'queue', who: ADMINS_LOOK, summary: 'List the requests that are waiting, oldest first.' },
-  input: z.object({ limit: FIELDS.limit, after: FIELDS.after.nullish(), only: z.enum(QUEUE_FILTERS).nullish() }),
+  input: z.object({ limit: FIELDS.limit, after: FIELDS.after.nullish() }),
   act: listQueue,
 });
 

@@ -2,17 +2,17 @@ import type { Person } from '../actor.ts';
 import { AppError } from '../errors.ts';
 
 /**
- * The keys on which a kind of person may perform an operation. `all, asserted`: all, with an assertion of the admin's
- * passkey for exactly this input. `own`: those of the person's own profile; `own, unless banned`: none while it is banned.
+ * The keys on which a kind of person may perform an operation. `own`: those of the person's own profile; `own, unless
+ * banned`: none while it is banned.
  */
-export type Reach = 'all' | 'all, asserted' | 'own' | 'own, unless banned' | 'none';
+export type Reach = 'all' | 'own' | 'own, unless banned' | 'none';
 
 /** The keys on which each kind of person may perform an operation. */
 export type Who = Record<Person['kind'], Reach>;
 
-/** Whether admins decide it on the page of the key, with an assertion. */
-export function isDecision({ who }: { who: Who }): boolean {
-  return who.admin === 'all, asserted';
+/** Whether admins decide it: it changes a key. */
+export function isDecision({ who, event }: { who: Who; event: string | null }): boolean {
+  return who.admin === 'all' && event !== null;
 }
 
 /** Throws `forbidden` if this kind of person can never perform it. */
@@ -28,4 +28,4 @@ export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', pl
 export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', platform: 'none' };
 
 /** Decisions on keys, which owners can't make on their own. */
-export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all, asserted', owner: 'none', platform: 'none' };
+export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all', owner: 'none', platform: 'none' };

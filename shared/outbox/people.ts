@@ -15,8 +15,7 @@ export function addSignInNotice(
 }
 
 /**
- * Notifies ADMIN_EMAIL, if it is set, of a passkey that was registered under an admin's name from this IP address, and
- * that has to be confirmed on the server itself.
+ * Notifies ADMIN_EMAIL, if it is set, of a passkey that was registered under an admin's name from this IP address.
  */
 export function addEnrolmentNotice(
   tx: Tx,

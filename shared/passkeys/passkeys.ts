@@ -1,5 +1,5 @@
-import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
-import type { Actor, Person } from '../actor.ts';
+import { and, asc, eq } from 'drizzle-orm';
+import type { Person } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { admins, passkeys } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
@@ -16,7 +16,7 @@ export type Passkey = typeof passkeys.$inferSelect;
 /** A stored admin. */
 export type Admin = typeof admins.$inferSelect;
 
-/** All passkeys of the admin of this name, oldest first, including an unconfirmed one. */
+/** All passkeys of the admin of this name, oldest first. */
 export function listPasskeys(db: Db | Tx, name: string): Passkey[] {
   return db
     .select({ passkey: passkeys })
@@ -39,7 +39,7 @@ export function findPasskey(db: Db | Tx, credentialId: Buffer): { passkey: Passk
   return found ?? null;
 }
 
-/** Stores a newly registered passkey, which still has to be confirmed. */
+/** Stores a newly registered passkey. */
 export function insertPasskey(
   tx: Tx,
   admin: Admin,
@@ -62,26 +62,6 @@ export function insertPasskey(
 const MAX_AGENT = 255;
 
 /**
- * Confirms the passkey of this id, so that its admin can sign in with it. Throws `refused` if no passkey of this id is
- * waiting for confirmation.
- */
-export function confirmPasskey(access: Access, id: number, by: Actor): void {
-  write(access.db, (tx) => {
-    const atMs = access.clock.nowMs();
-    const found = tx
-      .select({ passkey: passkeys, admin: admins })
-      .from(passkeys)
-      .innerJoin(admins, eq(admins.id, passkeys.adminId))
-      .where(and(eq(passkeys.id, id), sql`${passkeys.confirmedAt} IS NULL`))
-      .get();
-    if (found === undefined) throw new AppError('refused', 'This passkey is no longer waiting to be confirmed.');
-    tx.update(passkeys).set({ confirmedAt: atMs }).where(eq(passkeys.id, id)).run();
-    const detail = { passkey: found.passkey.name };
-    addPeopleEvent(tx, { atMs, by, event: 'passkey confirmed', kind: 'admin', name: found.admin.name, detail });
-  });
-}
-
-/**
  * Records the use of a passkey: its counter, and the time. Throws `forbidden` if another process has just used it with
  * this counter, or removed it.
  */
@@ -90,7 +70,7 @@ export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCo
     tx
       .update(passkeys)
       .set({ signCount: newCount, lastUsedAt: access.clock.nowMs() })
-      .where(and(eq(passkeys.id, id), eq(passkeys.signCount, signCount), isNotNull(passkeys.confirmedAt)))
+      .where(and(eq(passkeys.id, id), eq(passkeys.signCount, signCount)))
       .returning({ id: passkeys.id })
       .all(),
   );
@@ -99,11 +79,10 @@ export function notePasskeyUse(access: Access, { id, signCount }: Passkey, newCo
 
 /**
  * Removes a passkey at its admin's request, and ends all of that admin's sessions, because a thief of the passkey may
- * have started one. Throws `forbidden` if the admin has not confirmed this by an assertion, `signed_out` if the
- * admin's sign-in has ended since, `not_found` for another admin's passkey, and `refused` for the last confirmed one.
+ * have started one. Throws `signed_out` if the admin's sign-in has ended since, `not_found` for another admin's passkey,
+ * and `refused` for the last one.
  */
-export function removePasskey(access: Access, by: Person, id: number): void {
-  if (by.kind !== 'admin' || !by.hasAsserted) throw new AppError('forbidden');
+export function removePasskey(access: Access, by: Extract<Person, { kind: 'admin' }>, id: number): void {
   write(access.db, (tx) => {
     const atMs = access.clock.nowMs();
     refuseFormerAdmin(tx, by);
@@ -111,7 +90,7 @@ export function removePasskey(access: Access, by: Person, id: number): void {
     const all = admin === undefined ? [] : listPasskeys(tx, admin.name);
     const passkey = all.find((one) => one.id === id);
     if (admin === undefined || passkey === undefined) throw new AppError('not_found', 'You have no such passkey.');
-    if (!all.some((one) => one.id !== id && one.confirmedAt !== null)) {
+    if (!all.some((one) => one.id !== id)) {
       throw new AppError(
         'refused',
         'This is your last passkey; to end your access, run "profilectl admins remove" on the server itself.',

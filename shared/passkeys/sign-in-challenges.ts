@@ -16,8 +16,8 @@ import { invalidChallenge } from './challenges.ts';
 const RANDOM_BYTES = 32;
 const TIME_BYTES = 6;
 
-/** As long as a challenge of a decision, which is stored. */
-const LIFETIME_MS = PURPOSES.decision.lifetimeMs;
+/** As long as a challenge of a registration, which is stored. */
+const LIFETIME_MS = PURPOSES.registration.lifetimeMs;
 
 /** Makes a challenge, 94 characters of base64url. */
 export function makeSignInChallenge({ sessions, clock, random }: Access): string {

@@ -23,7 +23,6 @@ export type Purpose =
   | 'hand-over'
   | 'enrolment'
   | 'registration'
-  | 'decision'
   | 'used challenge';
 
 /** The kind of client that is signed in: a browser, or `profilectl` on another machine. */
@@ -146,7 +145,7 @@ export const tickets = sqliteTable(
     index('tickets_admin').on(t.admin).where(sql`admin IS NOT NULL`),
     check(
       'tickets_purpose',
-      sql`${t.purpose} IN ('sign-in code', 'login code', 'login redirect', 'hand-over', 'enrolment', 'registration', 'decision', 'used challenge')`,
+      sql`${t.purpose} IN ('sign-in code', 'login code', 'login redirect', 'hand-over', 'enrolment', 'registration', 'used challenge')`,
     ),
     check('tickets_found_by', sql`length(${t.foundBy}) = 32`),
     check('tickets_proof', sql`length(${t.proof}) = 32`),

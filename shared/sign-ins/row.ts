@@ -6,7 +6,7 @@ import { type Signed, signedOf } from '../sessions-file/whose.ts';
 
 // The rows of the table of sign-ins. Nothing here reads or writes a file.
 
-/** The person for whom pages act: an owner, or an admin without a confirmation by passkey. */
+/** The person for whom pages act: an owner or an admin. */
 export type SignedInPerson = Extract<Person, { kind: 'owner' | 'admin' }>;
 
 /** Who is signed in, with the name on pages: an owner's username, or the admin's name. */

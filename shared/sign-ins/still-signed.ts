@@ -16,7 +16,7 @@ export function readPerson({ db }: { db: Opened }, signed: Signed): SignedIn | n
   if (signed.kind === 'admin') {
     const { name } = signed;
     const isSame = readAdminGeneration(db, name) === generation;
-    return isSame ? { person: { kind: 'admin', name, hasAsserted: false }, name } : null;
+    return isSame ? { person: { kind: 'admin', name, generation }, name } : null;
   }
   const { profileId, openedBy } = signed;
   const row = readBoundRow(db, profileId);

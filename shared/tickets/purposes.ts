@@ -98,10 +98,8 @@ export const PURPOSES = {
   'hand-over': { lifetimeMs: MINUTE_MS, tries: null, givesAccess: true },
   /** The URL at which an admin registers a passkey, found by its secret. */
   enrolment: { lifetimeMs: 15 * MINUTE_MS, tries: null },
-  /** The challenge that a new passkey signs. `about` is the hash of that URL's secret. */
+  /** The challenge that a new passkey signs. `about` is the hash of that URL's secret; empty for a signed-in admin. */
   registration: CHALLENGE,
-  /** The challenge that a passkey signs for the decisions in `about`; kept so that a page can report their result. */
-  decision: { ...CHALLENGE, keptMs: 60 * MINUTE_MS },
   /**
    * A challenge that an admin has used to sign in, kept for a day: longer than it is valid, so that it can't be used
    * again after the clock is set back.

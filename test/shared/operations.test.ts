@@ -28,8 +28,7 @@ let copies = 0;
 
 const PEOPLE = {
   operator: onBox('root'),
-  admin: { kind: 'admin', name: 'Grace', hasAsserted: true },
-  'admin without an assertion': { kind: 'admin', name: 'Grace', hasAsserted: false },
+  admin: { kind: 'admin', name: 'Grace' },
   owner: { kind: 'owner', name: 'owner', profileId: OWN },
   platform: { kind: 'platform', name: 'backend' },
 } as const satisfies Record<string, Person>;
@@ -41,24 +40,24 @@ type Kind = keyof typeof PEOPLE;
 const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
   request: { own: ['operator', 'owner'], others: ['operator'] },
   list: {
-    own: ['operator', 'admin', 'admin without an assertion', 'owner'],
-    others: ['operator', 'admin', 'admin without an assertion'],
+    own: ['operator', 'admin', 'owner'],
+    others: ['operator', 'admin'],
   },
   queue: {
-    own: ['operator', 'admin', 'admin without an assertion'],
-    others: ['operator', 'admin', 'admin without an assertion'],
+    own: ['operator', 'admin'],
+    others: ['operator', 'admin'],
   },
   queuePlace: {
-    own: ['operator', 'admin', 'admin without an assertion'],
-    others: ['operator', 'admin', 'admin without an assertion'],
+    own: ['operator', 'admin'],
+    others: ['operator', 'admin'],
   },
   show: {
-    own: ['operator', 'admin', 'admin without an assertion', 'owner'],
-    others: ['operator', 'admin', 'admin without an assertion'],
+    own: ['operator', 'admin', 'owner'],
+    others: ['operator', 'admin'],
   },
   usage: {
-    own: ['operator', 'admin', 'admin without an assertion', 'owner'],
-    others: ['operator', 'admin', 'admin without an assertion'],
+    own: ['operator', 'admin', 'owner'],
+    others: ['operator', 'admin'],
   },
   edit: { own: ['operator', 'owner'], others: ['operator'] },
   withdraw: { own: ['operator', 'owner'], others: ['operator'] },

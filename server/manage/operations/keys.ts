@@ -9,6 +9,7 @@ import type { Outcome } from '../../../shared/keys/life/move.ts';
 import { readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { type AnyOperation, type JsonDoor, type Operation, queryInputs } from '../../../shared/operations/entry.ts';
+import { isDecision } from '../../../shared/operations/who.ts';
 import { ALL_OPERATIONS, checkReach, OPERATIONS } from '../../../shared/operations.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
@@ -43,7 +44,7 @@ export const KEY_ROUTES: readonly ManageRoute[] = ALL_OPERATIONS.flatMap((operat
 function refuseCaller({ access, caller, params }: AdmittedCall, operation: AnyOperation): void {
   const { person } = personTokenOf({ caller });
   checkReach(access, person, operation, params);
-  if (operation.who[person.kind] !== 'all, asserted') return;
+  if (person.kind !== 'admin' || !isDecision(operation)) return;
   const address = `${access.config.publicUrl}/developers/admin/keys/${params.identifier}`;
   throw new AppError('decision_needed', null, { address });
 }

@@ -1,18 +1,17 @@
 import { AppError } from '../../../shared/errors.ts';
 import { readEnrolment } from '../../../shared/passkeys/enrolments.ts';
 import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
-import { shellWord } from '../../../shared/text.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { notePage } from '../html/note-page.ts';
 import { timeText } from '../html/time.ts';
 import enrolScript from '../passkeys/enrol.browser.js' with { type: 'text' };
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm, WITHOUT_SCRIPT } from '../passkeys/passkey-form.ts';
-import { readCookie, setCookie } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
+import { passkeyName } from './people.ts';
 
 const TITLE = 'Register a passkey';
 
@@ -47,9 +46,8 @@ export async function enrol(context: PageContext): Promise<Outcome> {
   const credential = credentialIn(form);
   if (credential === null) return ask(context, { secret, name: 'My passkey' }, NO_FAULTS);
   try {
-    const { name: admin } = await register(access, secret, { credential, name }, client, context.waitUntilMs);
-    const enrolled = setCookie(access.config, 'enrolled', Buffer.from(admin).toString('base64url'), ENROLLED_SECONDS);
-    return { seeOther: '/developers/enrol/registered', cookies: [enrolled] };
+    await register(access, secret, { credential, name }, client, context.waitUntilMs);
+    return { seeOther: '/developers/admin/sign-in', flash: 'passkey-registered' };
   } catch (error) {
     const sentence = ruleSentence(error);
     if (sentence !== null)
@@ -59,46 +57,19 @@ export async function enrol(context: PageContext): Promise<Outcome> {
   }
 }
 
-/** How long the next page knows which admin has registered a passkey. */
-const ENROLLED_SECONDS = 900;
-
-/** `GET /developers/enrol/registered`: the next steps after registering a passkey. */
-export function registeredPage({ access: { config }, cookie }: PageContext): Page {
-  const title = 'Your passkey is registered';
-  const name = Buffer.from(readCookie(config, cookie, 'enrolled') ?? '', 'base64url').toString();
-  const command =
-    name === ''
-      ? html`<code>profilectl admins confirm</code> with your name`
-      : html`<code data-copy="the command">profilectl admins confirm ${shellWord(name)}</code>`;
-  return {
-    title,
-    body: html`<h1>${title}</h1>
-<p>It still has to be confirmed. Tell the person who sent you the link that it was you. They check when and from where it was registered, and confirm it, with ${command}.</p>
-<p>After that you can <a href="${publicPath(config, '/developers/admin')}">sign in</a>.</p>`,
-  };
-}
-
 function ask(context: PageContext, { secret, name }: { secret: string; name: string }, faults: Faults): Page {
   const { access } = context;
   const enrolment = readEnrolment(access, secret);
-  const field = textField({
-    name: 'name',
-    label: 'Name of the passkey',
-    hint: 'To recognise it later, such as “Laptop” or “Blue key”.',
-    value: name,
-    bounds: { min: 1, max: 64 },
-    faults,
-  });
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
     body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
 <p>For the admin <strong><bdi>${enrolment.name}</bdi></strong>. This link works once, until ${timeText(enrolment.expiresAtMs)}.</p>
-<p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or similar each time. You sign in with it and confirm each decision with it.</p>
+<p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or similar each time. You sign in with it.</p>
 ${passkeyForm({
   action: publicPath(access.config, '/developers/enrol'),
   button: 'Create a passkey',
-  parts: [field, hiddenField('secret', secret)],
+  parts: [passkeyName(name, faults), hiddenField('secret', secret)],
   passkey: 'create',
   options: beginRegistration(access, secret),
 })}`,

@@ -4,7 +4,6 @@ import { readKey, readOwner } from '../../../shared/keys/record.ts';
 import { countAnswered, countRequests } from '../../../shared/keys/usage-outcomes.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { othersDeciding } from '../../../shared/passkeys/pending-decisions.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -28,12 +27,10 @@ import { lastMove, reasonOf } from '../html/last-move.ts';
 import { durationSince, relativeTime, timeText } from '../html/time.ts';
 import { percentText, usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
-import { decisionForms, decisionLinks } from '../passkeys/decision-fields.ts';
-import { linkIn, linkNote } from '../passkeys/decision-link.ts';
 import type { Form } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { ADMIN_KEYS_PATH, adminKeyPath, QUEUE_PATH, sectionOf } from './admin-path.ts';
-import { decidedNote } from './last-decision.ts';
+import { decisionForms, decisionLinks } from './decision-forms.ts';
 
 /** `GET /developers/admin/keys/:identifier`: everything about a key, and the forms to decide on it. Throws `not_found`. */
 export function adminKeyPage(context: PageContext): Promise<Page> {
@@ -49,34 +46,28 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(context);
   const attempt = attemptStatus(key, history, { path: linkTo(identifier), nowMs: access.clock.nowMs() });
-  const decided = await decidedNote(context, html` The next request is below.`);
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier }) : null;
   const others = await otherKeys(context, key);
-  const link = typed === null ? linkIn(context.query, key, access) : null;
-  const allFaults = link === null ? faults : link.faults;
   const forms = decisionForms({
     key,
     shown,
     action: `${linkTo(identifier)}/decide`,
     access,
     typed,
-    link,
-    faults: allFaults,
+    faults,
   });
   const name = key.name === '' ? 'An erased key' : key.name;
   const move = lastMove(key, history);
   return {
     title: name,
     where: sectionOf(key),
-    scripts: [...new Set([countScript, ...attempt.scripts, ...decided.scripts])],
-    body: html`${isSlotHolder(key) ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(allFaults)}${decided.body}
+    scripts: [countScript, ...attempt.scripts],
+    body: html`${isSlotHolder(key) ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(faults)}
 ${await crumbs(context, key)}<h1>${userText(name)}</h1>
 <p>${joined([whose(context, key), ...stateParts(key, move, access.clock.nowMs()), html`<code data-copy="the identifier">${identifier}</code>`])}</p>${reasonOf(move)}
 ${attempt.body}
 <div id="rest">
-${linkNote(link)}
-${whoElse(context, identifier)}
 ${addressNote(key)}
 ${banNote(context, identifier)}
 <div class="beside"><div>
@@ -119,13 +110,6 @@ function mailFact({ access: { db } }: PageContext, { identifier, state, addressC
       html`${userText(address)} (${addressChangedAt === null ? 'unchanged' : 'changed'} since the request)`,
     ],
   ];
-}
-
-/** Names other admins who are deciding on the key, so that two people don't do the same. */
-function whoElse({ access, session }: PageContext, identifier: string): Html {
-  const signed = session?.signed;
-  const others = signed?.kind === 'admin' ? othersDeciding(access, identifier, signed.name) : [];
-  return html`${others.map(({ name, operation, sinceMs }) => html`<p class="note">Admin <bdi>${name}</bdi> has been deciding on this key since ${timeText(sinceMs)}, and is about to ${operation} it.</p>`)}`;
 }
 
 function addressNote({ addressChangedAt }: KeyView): Html {

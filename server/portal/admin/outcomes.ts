@@ -1,107 +1,87 @@
-import { AppError, faultOf } from '../../../shared/errors.ts';
-import { refuseChangedKey } from '../../../shared/keys/key-version.ts';
+import { outcomeOf } from '../../../shared/approval/outcome.ts';
+import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
+import { faultOf } from '../../../shared/errors.ts';
+import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import type { Decision } from '../../../shared/passkeys/decision.ts';
-import { type Authorised, readAuthorised } from '../../../shared/passkeys/pending-decisions.ts';
-import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
-import { LOOK_SCRIPTS } from '../html/attempt.ts';
+import { attemptInWords, LOOK_SCRIPTS, type ShownAttempt } from '../html/attempt.ts';
 import { nameOf } from '../html/key-facts.ts';
 import { pageSentence } from '../html/time.ts';
-import { operationOf } from '../passkeys/decision-form.ts';
-import type { Page, PageContext } from '../requests/request-context.ts';
-import { signedAdmin } from '../sign-in/signed-in.ts';
-import { adminKeyPath, outcomesPath, QUEUE_PATH } from './admin-path.ts';
-import { type Fate, fateOf, ofProfile } from './last-decision.ts';
+import { userText } from '../html/user-text.ts';
+import type { PageContext } from '../requests/request-context.ts';
+import { adminKeyPath } from './admin-path.ts';
 
-type Line = { key: KeyView; kind: Fate['kind'] | 'not started' | 'next'; words: Html };
+/** The requests that an admin has just sent decisions on: carried out, changed since they were shown, and refused. */
+export type Decided = Record<'decided' | 'changed' | 'refused', string[]>;
 
-/**
- * `GET /developers/admin/decided/:id`: the outcomes of several decisions that one assertion has authorised. They come from the
- * database alone, so the page works even after a crash. Throws `not_found`.
- */
-export async function outcomes(context: PageContext): Promise<Page> {
-  const { access, params, services } = context;
-  const id = /^[1-9]\d{0,15}$/.test(params.id as string) ? Number(params.id) : 0;
-  const authorised = readAuthorised(access, signedAdmin(context), id);
-  if (authorised === null || authorised.decisions.length < 2) {
-    throw new AppError('not_found', 'No results to show. Results are kept for an hour; the log lists every decision.');
-  }
+/** The names of the parameters that {@link outcomesQuery} makes. */
+export const OUTCOME_QUERY = ['decided', 'changed', 'refused'] as const;
+
+/** The query with which the queue shows these outcomes above its list. */
+export function outcomesQuery(ends: Decided): string {
+  return OUTCOME_QUERY.flatMap((name) => (ends[name].length === 0 ? [] : [`${name}=${ends[name].join()}`])).join('&');
+}
+
+type Line = { key: KeyView; kind: 'mailing' | 'mailed' | 'rejected' | 'changed' | 'refused'; words: Html };
+
+/** The outcomes of the decisions that the URL names, from the database alone; empty without any. */
+export async function outcomes(context: PageContext): Promise<ShownAttempt> {
   const lines: Line[] = [];
-  for (const decision of authorised.decisions)
-    lines.push(await lineOf(context, authorised, decision, services.inProgress.has(id)));
-  const areOpen = lines.some(isOpen);
-  const sum = sumOf(authorised.decisions[0] as Decision, lines);
-  const data = html`data-result="${areOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}"`;
+  for (const name of OUTCOME_QUERY) {
+    for (const identifier of (context.query.get(name) ?? '').split(',').filter(isIdentifier)) {
+      if (faultOf(() => readQueued(context.access, identifier)) === null) {
+        lines.push(await lineOf(context, name, identifier));
+      }
+    }
+  }
+  if (lines.length === 0) return { body: html``, scripts: [] };
+  const isOpen = lines.some(({ kind }) => kind === 'mailing');
+  const hasFailed = lines.some(({ kind }) => kind === 'changed' || kind === 'refused');
   const linkTo = adminKeyPath(context);
-  const items = lines.map(({ key, kind, words }) => {
-    // For a success the state says enough.
-    const more = kind === 'refused' || kind === 'not started' ? html`<br>${words}` : '';
-    return html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${ofProfile(key)} <span class="state ${kind === 'done' || kind === 'mailing' ? key.state : kind}">${kind === 'done' ? key.state : kind}</span>${more}</li>`;
-  });
-  const again = areOpen ? html`<p><a href="${publicPath(access.config, outcomesPath(id))}">Refresh</a></p>` : '';
-  return {
-    title: sum,
-    where: 'Requests',
-    scripts: areOpen ? LOOK_SCRIPTS : [],
-    body: html`<h1 id="done" ${data}>${doneOf(authorised.decisions[0] as Decision, lines)}</h1>
-<p id="sum" role="status" ${data}>${sum}</p>
-<div id="outcomes" ${data}><ol class="rows plain">${items}</ol>${again}</div>
-<ul class="actions"><li><a href="${publicPath(access.config, QUEUE_PATH)}">Requests</a></li></ul>`,
-  };
-}
-
-async function lineOf(
-  context: PageContext,
-  { atMs }: Authorised,
-  decision: Decision,
-  isUnderWay: boolean,
-): Promise<Line> {
-  const { input, shown } = decision;
-  const { identifier } = input;
-  const operation = operationOf(decision);
-  const begins = operation.continuation?.begins ?? operation.event;
-  // Before the history is read, because an approval that begins in between changes the key, too.
-  const changed = faultOf(() => refuseChangedKey(context.access, identifier, shown, operation.version));
-  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
-  const own = history.findLast(({ event, by, at }) => event === begins && isOwn(context, by) && Date.parse(at) >= atMs);
-  const fate = own === undefined ? null : fateOf(operation, key, history);
-  if (fate !== null) return { key, ...fate };
-  if (changed !== null) return { key, kind: 'refused', words: pageSentence(changed) };
-  if (isUnderWay) return { key, kind: 'next', words: html`` };
-  const fault = faultOf(() => operation.check(context.access, decision.input));
-  return {
-    key,
-    kind: fault === null ? 'not started' : 'refused',
-    words: pageSentence(fault ?? 'Still pending: select it again.'),
-  };
-}
-
-function isOwn(context: PageContext, by: string): boolean {
-  return by === `admin ${signedAdmin(context).name}`;
-}
-
-/** The heading: `10 requests approved`, `8 of 12 requests approved`, or, while some are open, `… approved so far`. */
-function doneOf({ operation }: Decision, lines: readonly Line[]): string {
-  const done = lines.filter(({ kind }) => kind === 'done').length;
-  const of = done === lines.length ? '' : `${done} of `;
-  const soFar = lines.some(isOpen) ? ' so far' : '';
-  return `${of}${countText(lines.length, 'request')} ${operationOf({ operation }).event}${soFar}`;
-}
-
-function isOpen({ kind }: Line): boolean {
-  return kind === 'mailing' || kind === 'next';
-}
-
-/** The summary: `8 of 12 mailed, 1 refused, 3 not started`. */
-function sumOf({ operation }: Decision, lines: readonly Line[]): string {
-  const count = (kind: Line['kind']) => lines.filter((line) => line.kind === kind).length;
-  const { event, continuation } = operationOf({ operation });
-  const others = (['refused', 'not started'] as const).flatMap((kind) =>
-    count(kind) === 0 ? [] : [`${count(kind)} ${kind}`],
+  // What failed comes first.
+  const sorted = [...lines.filter(isFailure), ...lines.filter((line) => !isFailure(line))];
+  const items = sorted.map(
+    ({ key, kind, words }) =>
+      html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${key.profile === null ? '' : html` (${userText(key.profile)})`} <span class="state ${STATES[kind]}">${kind}</span> ${words}</li>`,
   );
-  return [`${count('done')} of ${lines.length} ${continuation?.done ?? event}`, ...others].join(', ');
+  return {
+    body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}">
+<details${isOpen || hasFailed || lines.length === 1 ? html` open` : ''}><summary>${sumOf(lines)}</summary><ul class="rows plain">${items}</ul></details></div>`,
+    scripts: isOpen ? LOOK_SCRIPTS : [],
+  };
+}
+
+/** The state whose look each kind has. */
+const STATES: Record<Line['kind'], string> = {
+  ...{ mailing: 'pending', mailed: 'Active', rejected: 'rejected', changed: 'refused', refused: 'refused' },
+};
+
+function isFailure({ kind }: Line): boolean {
+  return kind === 'changed' || kind === 'refused';
+}
+
+async function lineOf(context: PageContext, end: keyof Decided, identifier: string): Promise<Line> {
+  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
+  if (end === 'changed') {
+    return { key, kind: 'changed', words: html`This has changed since you opened it, so nothing was done.` };
+  }
+  const fault = choiceFault(readQueued(context.access, identifier));
+  if (end === 'refused') {
+    return { key, kind: 'refused', words: pageSentence(fault ?? 'Nothing was done; try it once more.') };
+  }
+  if (key.state === 'rejected') return { key, kind: 'rejected', words: html`` };
+  const attempt = outcomeOf(key, history);
+  if (attempt?.result === 'open') return { key, kind: 'mailing', words: html`The e-mail is on its way.` };
+  if (attempt?.result === 'accepted') return { key, kind: 'mailed', words: html`The key is ${key.state}.` };
+  const words = attempt === null ? null : attemptInWords(key, attempt);
+  return { key, kind: 'refused', words: words ?? html`The key is ${key.state}.` };
+}
+
+/** For example `8 mailed, 1 refused`. */
+function sumOf(lines: readonly Line[]): string {
+  const kinds = ['mailed', 'rejected', 'mailing', 'changed', 'refused'] as const;
+  const counts = kinds.map((kind) => [lines.filter((line) => line.kind === kind).length, kind] as const);
+  return counts.flatMap(([count, kind]) => (count === 0 ? [] : [`${count} ${kind}`])).join(', ');
 }

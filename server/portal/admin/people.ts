@@ -1,45 +1,146 @@
-import { type AdminView, listAdmins, type PasskeyView } from '../../../shared/admins/admins.ts';
-import { shellWord } from '../../../shared/text.ts';
+import { type AdminView, findAdmin, listAdmins, type PasskeyView, viewOf } from '../../../shared/admins/admins.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { listPasskeys, removePasskey } from '../../../shared/passkeys/passkeys.ts';
+import { beginOwnRegistration, registerOwn } from '../../../shared/passkeys/registration.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
+import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
 import { relativeTime } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
-import type { Page, PageContext } from '../requests/request-context.ts';
+import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
+import { removeCookie } from '../requests/cookies.ts';
+import { oneValue } from '../requests/form.ts';
+import { ruleSentence } from '../requests/form-errors.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
+import { withNext } from '../requests/return-path.ts';
+import { signedAdmin } from '../sign-in/signed-in.ts';
+
+const PEOPLE_PATH = '/developers/admin/people';
+
+/** How long after signing in an admin may add and remove passkeys: a session left open somewhere is not enough. */
+const FRESH_MS = 5 * 60_000;
 
 /** `GET /developers/admin/people`: the admin's own passkeys, a link to their sessions, and the list of admins. */
-export function people({ access, session }: PageContext): Page {
+export function people(context: PageContext): Page {
+  const { access, session } = context;
   const { config } = access;
   const nowMs = access.clock.nowMs();
   const own = session?.person.name ?? '';
   const admins = listAdmins(access);
   const passkeys = admins.find(({ name }) => name === own)?.passkeys ?? [];
-  const confirmed = passkeys.filter(({ confirmedAt }) => confirmedAt !== null);
+  const isNow = isFresh(context);
+  const to = (path: string) => publicPath(config, path);
   const items = passkeys.map((passkey) => {
-    const canGo = confirmed.some(({ id }) => id !== passkey.id);
-    const remove = html`<form method="post" action="${publicPath(config, `/developers/admin/people/passkeys/${passkey.id}/remove`)}"><button class="second danger">Remove<span class="unseen"> ${passkey.name}</span>…</button></form>`;
+    const canGo = isNow && passkeys.length > 1;
+    const remove = html`<form method="post" action="${to(`${PEOPLE_PATH}/passkeys/${passkey.id}/remove`)}"><button class="second">Remove<span class="unseen"> ${passkey.name}</span>…</button></form>`;
     return html`<li>${describe(passkey, nowMs)}${canGo ? remove : ''}</li>`;
   });
+  const add = isNow
+    ? formTo(to(`${PEOPLE_PATH}/passkeys`), { text: 'Add a passkey…', isSecond: true })
+    : html`<p>To add or remove a passkey, <a href="${to(withNext('/developers/admin/sign-in', PEOPLE_PATH))}">sign in again</a>: that is possible within five minutes of signing in.</p>`;
   return {
     title: 'People',
     body: html`<h1>People</h1>
 <h2>Your passkeys</h2>
 <ul class="plain">${items}</ul>
-<p>To add one for another device, ask the operator to run <code data-copy="the command">profilectl admins invite ${shellWord(own)} --keep-passkeys</code>, which prints a link and signs you out everywhere. Open the link on that device and register the passkey. Once the operator has confirmed it, you can sign in with either.</p>
-<p>To see where you are signed in, and to sign out elsewhere, go to <a href="${publicPath(config, '/developers/sessions')}">Sessions</a>.</p>
+${add}
+<p>To see where you are signed in, and to sign out elsewhere, go to <a href="${to('/developers/sessions')}">Sessions</a>.</p>
 <h2>Admins</h2>
 ${adminTable(admins, nowMs)}
 <p>Admins are added and removed on the machine that runs the service, with <code>profilectl admins</code>.</p>`,
   };
 }
 
+function isFresh({ access: { clock }, session }: PageContext): boolean {
+  const ageMs = clock.nowMs() - (session?.startedAtMs ?? 0);
+  return ageMs >= 0 && ageMs < FRESH_MS;
+}
+
+function refuseStale(context: PageContext): void {
+  if (isFresh(context)) return;
+  throw new AppError('forbidden', 'Passkeys are added and removed within five minutes of signing in: sign in again.');
+}
+
+/**
+ * `POST /developers/admin/people/passkeys`: without a credential, asks for the new passkey's name and to create it; with one,
+ * registers it. Throws `forbidden` more than five minutes after signing in.
+ */
+export async function addOwnPasskey(context: PageContext): Promise<Outcome> {
+  refuseStale(context);
+  const { access, form, client } = context;
+  const credential = credentialIn(form);
+  const name = oneValue(form, 'name');
+  if (credential === null) return askToCreate(context, 'My passkey', NO_FAULTS);
+  try {
+    await registerOwn(access, signedAdmin(context), { credential, name }, client, context.waitUntilMs);
+    return { seeOther: PEOPLE_PATH, flash: 'passkey-added' };
+  } catch (error) {
+    const rule = ruleSentence(error);
+    if (rule !== null) return { ...askToCreate(context, name, new Map([['name', rule]])), refusal: 'refused_form' };
+    if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
+    return { ...askToCreate(context, name, new Map([['', error.message]])), refusal: 'forbidden' };
+  }
+}
+
+function askToCreate(context: PageContext, name: string, faults: Faults): Page {
+  const { access } = context;
+  const title = 'Add a passkey';
+  return {
+    title,
+    where: 'People',
+    scripts: PASSKEY_SCRIPTS,
+    body: html`${errorSummary(faults)}<h1>${title}</h1>
+<p>On this device, or on a security key or a phone that you have with you.</p>
+${passkeyForm({
+  action: publicPath(access.config, `${PEOPLE_PATH}/passkeys`),
+  button: { text: 'Create a passkey', cancel: publicPath(access.config, PEOPLE_PATH) },
+  parts: [passkeyName(name, faults)],
+  passkey: 'create',
+  options: beginOwnRegistration(access, signedAdmin(context)),
+})}`,
+  };
+}
+
+/** The field for the name of a new passkey. */
+export function passkeyName(value: string, faults: Faults): Html {
+  return textField({
+    ...{ name: 'name', label: 'Name of the passkey', hint: 'To recognise it later, such as “Laptop” or “Blue key”.' },
+    ...{ value, bounds: { min: 1, max: 64 }, faults },
+  });
+}
+
+/**
+ * `POST /developers/admin/people/passkeys/:id/remove`: asks once more; then removes the passkey and ends all sessions of this
+ * admin, this one too. Throws `not_found`, `refused` for the last passkey, and `forbidden` more than five minutes after signing in.
+ */
+export function removeOwnPasskey(context: PageContext): Outcome {
+  const { access, form, params, person } = context;
+  const { name } = findAdmin(access.db, signedAdmin(context).name);
+  const passkey = listPasskeys(access.db, name).find(({ id }) => String(id) === params.id);
+  if (passkey === undefined) throw new AppError('not_found', 'You have no such passkey.');
+  refuseStale(context);
+  if (oneValue(form, 'sure') === 'yes' && person?.kind === 'admin') {
+    removePasskey(access, person, passkey.id);
+    const cookies = [removeCookie(access.config, 'session')];
+    return { seeOther: '/developers/admin/sign-in', flash: 'passkey-removed', cookies };
+  }
+  const title = 'Remove a passkey?';
+  const back = publicPath(access.config, PEOPLE_PATH);
+  const action = `${back}/passkeys/${passkey.id}/remove`;
+  return {
+    title,
+    where: 'People',
+    body: html`<h1>${title}</h1>
+<p>${describe(viewOf(passkey), access.clock.nowMs())}</p>
+<p>It will no longer work here. All your sessions end, including this one, because whoever has that passkey may have started one. Afterwards, sign in again with another passkey.</p>
+${formTo(action, { text: 'Remove it', isDangerous: true, cancel: back }, hiddenField('sure', 'yes'))}`,
+  };
+}
+
 /** A passkey in a sentence or two. */
-export function describe(
-  { name, registeredAt, registeredFrom, confirmedAt, lastUsedAt }: PasskeyView,
-  nowMs: number,
-): Html {
+function describe({ name, registeredAt, registeredFrom, lastUsedAt }: PasskeyView, nowMs: number): Html {
   const used = lastUsedAt === null ? 'not used yet' : html`last used ${relativeTime(Date.parse(lastUsedAt), nowMs)}`;
-  const state = confirmedAt === null ? html`<strong>Waiting for the operator to confirm it.</strong>` : '';
-  return html`<strong>${userText(name)}</strong>, registered ${relativeTime(Date.parse(registeredAt), nowMs)} from ${registeredFrom}, ${used}. ${state}`;
+  return html`<strong>${userText(name)}</strong>, registered ${relativeTime(Date.parse(registeredAt), nowMs)} from ${registeredFrom}, ${used}.`;
 }
 
 function adminTable(admins: readonly AdminView[], nowMs: number): Html {

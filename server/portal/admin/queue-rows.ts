@@ -1,15 +1,19 @@
 import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
+import { keyVersion } from '../../../shared/keys/key-version.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import type { Access } from '../../../shared/sessions-file/access.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
-import { buttonLook } from '../html/fields.ts';
+import { hiddenField } from '../html/fields.ts';
 import { factList, requestFacts } from '../html/key-facts.ts';
 import { pageSentence, relativeTime } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
+import { needsReason } from './decision-forms.ts';
 
 /** What the rows of the queue need; `linkTo` returns the URL of a key's page. */
 export type Rows = {
+  access: Access;
   offered: readonly AnyOperation[];
   chosen: ReadonlySet<string>;
   linkTo: (identifier: string) => string;
@@ -21,38 +25,43 @@ export function queueRows(requests: readonly Queued[], rows: Rows): Html {
   return html`<ol class="rows plain">${requests.map((queued) => rowOf(queued, rows))}</ol>`;
 }
 
-function rowOf(queued: Queued, { offered, chosen, linkTo, nowMs }: Rows): Html {
+function rowOf(queued: Queued, rows: Rows): Html {
   const { key } = queued;
-  const { identifier, name } = key;
+  const { access, chosen, linkTo, nowMs } = rows;
+  const { identifier, name, attempt } = key;
   const fault = choiceFault(queued);
-  const isChosen = chosen.has(identifier) && fault === null;
+  const isMailing = attempt?.result === 'open';
   const box =
     fault === null
-      ? html`<input type="checkbox" name="chosen" value="${identifier}" aria-label="Select ${name}"${raw(isChosen ? ' checked' : '')}>`
+      ? html`<input type="checkbox" name="chosen" value="${identifier}" aria-label="Choose ${name}"${raw(chosen.has(identifier) ? ' checked' : '')}>`
       : '';
-  return html`<li class="row" tabindex="-1" data-row>
-<div class="choose">${box}</div>
+  const why = isMailing
+    ? html`<p class="soft">${attempt.by} is approving it: the e-mail is on its way.</p>`
+    : fault === null
+      ? ''
+      : html`<p class="fault">${pageSentence(fault)}</p>`;
+  return html`<li class="row" id="row-${identifier}" data-attempt="${attempt?.result ?? ''}">
+<div class="choose">${box}${hiddenField('shown', `${identifier} ${keyVersion(access, identifier)}`)}</div>
 <h2><a href="${linkTo(identifier)}">${userText(name)}</a></h2>
-<p class="buttons">${offered.map((operation) => buttonOf(operation, queued, linkTo))}</p>
+<p class="buttons">${isMailing ? '' : rows.offered.map((operation) => buttonOf(operation, queued, linkTo))}</p>
 <details><summary><span class="facts">${factsInWords(queued, nowMs)}</span><span class="begin"><bdi>${beginningOf(key.description)}</bdi></span></summary>${factList(requestFacts(key, linkTo).slice(1))}</details>
-${fault === null ? '' : html`<p class="fault">${pageSentence(fault)}</p>`}
+${why}
 </li>`;
 }
 
 /**
- * The button for one decision on a request; empty if that is not possible right now. A request that can't be approved together
- * with others, because its secret might go to somebody other than the owner who requested it, gets a link to its page instead.
+ * The button for one decision on a request; empty if that is not possible right now. A request that is not approved from here,
+ * because its secret might go to somebody other than the owner who requested it, gets a link to its page instead.
  */
-function buttonOf(
-  { name, texts, continuation, isDangerous }: AnyOperation,
-  queued: Queued,
-  linkTo: Rows['linkTo'],
-): Html {
+function buttonOf(operation: AnyOperation, queued: Queued, linkTo: Rows['linkTo']): Html {
+  const { name, texts, continuation } = operation;
   const { identifier, name: ofKey } = queued.key;
-  const text = html`${texts.button}…<span class="unseen"> ${ofKey}</span>`;
+  const text = html`${texts.button}<span class="unseen"> ${ofKey}</span>`;
   if (continuation === null || choiceFault(queued) === null)
-    return html`<button${buttonLook({ isSecond: true, isDangerous })} name="${name}" value="${identifier}">${text}</button>`;
-  return queued.cantApprove === null ? html`<a class="button second" href="${linkTo(identifier)}">${text}</a>` : html``;
+    return html`<button class="second" name="${name}" value="${identifier}">${text}${needsReason(operation) ? '…' : ''}</button>`;
+  return queued.cantApprove === null
+    ? html`<a class="button second" href="${linkTo(identifier)}">${text}…</a>`
+    : html``;
 }
 
 function factsInWords({ key, keysBeside }: Queued, nowMs: number): Html {

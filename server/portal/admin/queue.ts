@@ -1,126 +1,83 @@
 import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
-import { AppError } from '../../../shared/errors.ts';
 import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields/inputs.ts';
-import { isQueueFilter, QUEUE_FILTERS, type QueueFilter } from '../../../shared/keys/queue-filters.ts';
-import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
-import { MAX_DECISIONS } from '../../../shared/passkeys/decision.ts';
 import { countText, numberText } from '../../../shared/text.ts';
-import { type Html, html, raw } from '../../html.ts';
+import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
 import { buttonLook, errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { spanText } from '../html/time.ts';
-import { type FieldKinds, oneValue } from '../requests/form.ts';
+import { oneValue } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, QUEUE_PATH } from './admin-path.ts';
-import { needsReason } from './ask-for-reason.ts';
+import { needsReason } from './decision-forms.ts';
 import { pageLinks, readAfter, searchForm } from './keys.ts';
-import { decidedNote } from './last-decision.ts';
-import rowScript from './queue.browser.js' with { type: 'text' };
+import { outcomes } from './outcomes.ts';
 import { queueRows } from './queue-rows.ts';
 
-/** The fields by which forms of the queue lead back to the same part of it. */
-export const PART_FIELDS = { only: 'unseen', after: 'unseen' } as const satisfies FieldKinds;
-
-/** Which part of the queue is shown: a filter and a cursor, each empty if there is none. */
-type Part = { only: QueueFilter | ''; after: string };
-
-/** The part of the queue that the URL or the sent form names. Throws `bad_parameter`. */
-function partIn({ query, form }: PageContext): Part {
-  const read = (name: keyof typeof PART_FIELDS) => query.get(name) ?? oneValue(form, name);
-  const only = read('only');
-  if (only !== '' && !isQueueFilter(only)) throw new AppError('bad_parameter', 'There is no such filter.');
-  return { only, after: readAfter(read('after')) };
+/** The cursor of the part of the queue that the URL or the sent form names; empty for the first. Throws `bad_parameter`. */
+function afterIn({ query, form }: PageContext): string {
+  return readAfter(query.get('after') ?? oneValue(form, 'after'));
 }
 
 /** The names and values of the fields that lead back to the part of the queue from which a form or a link comes. */
 export function partFields(context: PageContext): [name: string, value: string][] {
-  return Object.entries(partIn(context)).filter(([, value]) => value !== '');
+  const after = afterIn(context);
+  return after === '' ? [] : [['after', after]];
 }
 
-/** The URL of that part of the queue, where these requests are selected. */
+/** The URL of that part of the queue, where these requests are chosen. */
 export function partAddress(context: PageContext, chosen: readonly string[] = []): string {
   const choose: [string, string][] = chosen.length === 0 ? [] : [['choose', chosen.join()]];
-  return addressWith(publicPath(context.access.config, QUEUE_PATH), [...partFields(context), ...choose]);
-}
-
-function addressWith(path: string, fields: readonly [name: string, value: string][]): string {
+  const fields = [...partFields(context), ...choose];
+  const path = publicPath(context.access.config, QUEUE_PATH);
   return fields.length === 0 ? path : `${path}?${new URLSearchParams(fields)}`;
 }
 
-type Refused = { chosen: readonly string[]; faults: Faults };
-
-/** `GET /developers/admin`: the requests that are waiting, oldest first. */
+/** `GET /developers/admin`: the requests that are waiting, oldest first, below the outcomes of the last decisions. */
 export function queue(context: PageContext): Promise<Page> {
-  return showQueue(context, { chosen: [], faults: NO_FAULTS });
+  return showQueue(context, NO_FAULTS);
 }
 
-/** The same page; if its form was refused, with the selection and the errors. */
-export async function showQueue(context: PageContext, { chosen, faults }: Refused): Promise<Page> {
+/** The same page, with the errors of its form if that was refused. */
+export async function showQueue(context: PageContext, faults: Faults): Promise<Page> {
   const { access, query } = context;
-  const { only, after } = partIn(context);
-  const asked = { limit: USUAL_PAGE_LENGTH, after: after || null, only: only || null };
-  const { requests, waiting, passing, next, cantMail } = await performWhenUnlocked(context, OPERATIONS.queue, asked);
+  const after = afterIn(context);
+  const asked = { limit: USUAL_PAGE_LENGTH, after: after || null };
+  const { requests, waiting, next, cantMail } = await performWhenUnlocked(context, OPERATIONS.queue, asked);
   const nowMs = access.clock.nowMs();
-  const choose = query.get('choose')?.split(',') ?? chosen;
-  const ticked = choose[0] === 'first' ? firstOf(requests) : choose;
-  const decided = await decidedNote(context);
+  const choosable = requests.filter((queued) => choiceFault(queued) === null).map(({ key }) => key.identifier);
+  const choose = (query.get('choose') ?? '').split(',');
+  const chosen = new Set(choose[0] === 'all' ? choosable : choose);
+  const ends = await outcomes(context);
   const path = publicPath(access.config, QUEUE_PATH);
   // Approvals send an e-mail; if that is impossible, none is offered.
   const offered = REQUEST_DECISIONS.filter(({ continuation }) => continuation === null || cantMail === null);
-  const rows = queueRows(requests, { offered, chosen: new Set(ticked), linkTo: adminKeyPath(context), nowMs });
+  const rows = queueRows(requests, { access, offered, chosen, linkTo: adminKeyPath(context), nowMs });
   const hidden = partFields(context).map(([name, value]) => hiddenField(name, value));
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${hidden}${rows}
-<div class="bar"><p class="count"></p><p>${offered.map(barButton)} <a href="${partAddress(context)}">Select none</a></p></div></form>`;
-  const oldest = only === '' && after === '' ? requests[0] : undefined;
+<div class="bar"><p class="count"></p><p>${offered.map(barButton)} <a href="${partAddress(context)}">Choose none</a></p></div></form>`;
+  const oldest = after === '' ? requests[0] : undefined;
+  const all =
+    choosable.length < 2
+      ? ''
+      : html` · <a href="${partAddress(context, ['all'])}">Choose all ${after === '' && next === null ? '' : 'on this page'}</a>`;
   return {
     title: waiting === 0 ? 'Requests' : `(${numberText(waiting)}) Requests`,
-    scripts: [...decided.scripts, rowScript],
+    scripts: ends.scripts,
     body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(context, '')}</div>
-${decided.body}${waiting > 0 && cantMail !== null ? html`<p class="note">${cantMail}</p>` : ''}
-<div class="above"><p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, oldest, nowMs)}${usualWait(context)}${firstLink(context, requests)}`}</p>
-${waiting > 1 ? filterLinks(path, only, passing) : ''}</div>
-${requests.length > 0 ? form : only === '' ? '' : html`<p>No requests match this filter.</p>`}
-${pageLinks(path, only === '' ? {} : { only }, after, next)}`,
+${ends.body}${waiting > 0 && cantMail !== null ? html`<p class="note">${cantMail}</p>` : ''}
+<div class="above" id="waiting"><p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, oldest, nowMs)}${all}`}</p></div>
+${requests.length > 0 ? form : ''}
+${pageLinks(path, {}, after, next)}`,
   };
 }
 
 function barButton(operation: AnyOperation): Html {
-  const { name, texts, isDangerous } = operation;
-  const how = needsReason(operation) ? 'with one reason' : 'as requested';
-  return html`<button${buttonLook({ isSecond: isDangerous, isDangerous })} name="${name}" value="">${texts.button} ${how}…</button> `;
-}
-
-/** The requests that one click selects: the first ones that can be decided on together. */
-function firstOf(requests: readonly Queued[]): string[] {
-  return requests
-    .filter((queued) => choiceFault(queued) === null)
-    .slice(0, MAX_DECISIONS)
-    .map(({ key }) => key.identifier);
-}
-
-function firstLink(context: PageContext, requests: readonly Queued[]): Html {
-  const count = firstOf(requests).length;
-  if (count < 2) return html``;
-  const ofPage = partIn(context).after === '' ? '' : ' on this page';
-  return html` · <a href="${partAddress(context, ['first'])}">Select the first ${count}${ofPage}</a>`;
-}
-
-/** Links to the requests that pass each filter; the current one says how many do. */
-function filterLinks(path: string, only: Part['only'], passing: number): Html {
-  const items = (['', ...QUEUE_FILTERS] as const).map((one) => {
-    const count = one === only && one !== '' ? ` (${numberText(passing)})` : '';
-    const address = addressWith(path, one === '' ? [] : [['only', one]]);
-    return html`<li><a href="${address}"${raw(one === only ? ' aria-current="true"' : '')}>${one === '' ? 'all' : one}${count}</a></li>`;
-  });
-  return html`<nav aria-label="Filter"><ul class="nav">${items}</ul></nav>`;
-}
-
-function usualWait({ access }: PageContext): string {
-  const days = usualWaitDays(access);
-  return days === null ? '' : ` · usually answered ${usualWaitText(days)}`;
+  const { name, texts } = operation;
+  const asks = needsReason(operation);
+  return html`<button${buttonLook({ isSecond: asks })} name="${name}" value="">${texts.button} ${asks ? '…' : 'as requested'}</button> `;
 }
 
 function noneInWords({ access: { config } }: PageContext): string {

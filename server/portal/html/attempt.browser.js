@@ -1,5 +1,6 @@
 // Polls the state of unfinished decisions every two seconds until the outcome of each is known, and updates the page. On the
-// page of the key itself, the rest is updated too; on another key's page it is not, because somebody may be typing there.
+// page of a key, the rest is updated too; in the queue only the rows whose state has changed, so that what is chosen or open
+// there stays.
 const rest = document.getElementById('rest');
 
 // The links of the head, one of which counts the waiting requests.
@@ -16,12 +17,23 @@ async function look() {
       const found = page.getElementById(status.id);
       if (found !== null && hasChanged(status, found)) show(status, found, page);
     }
+    for (const row of document.querySelectorAll('.row[id]')) showRow(row, page.getElementById(row.id));
+    const waiting = page.getElementById('waiting');
+    if (waiting !== null) document.getElementById('waiting')?.replaceChildren(...waiting.childNodes);
     const links = page.querySelectorAll(IN_HEAD);
     for (const [at, link] of document.querySelectorAll(IN_HEAD).entries()) link.textContent = links[at].textContent;
   } catch {
     // The server may be restarting: try again.
   }
   setTimeout(look, 2000);
+}
+
+function showRow(row, found) {
+  if (found?.dataset.attempt === row.dataset.attempt) return;
+  const hadFocus = row.contains(document.activeElement);
+  if (found === null) row.remove();
+  else row.replaceWith(found);
+  if (hadFocus) document.getElementById('main').focus();
 }
 
 function isOwn(status) {

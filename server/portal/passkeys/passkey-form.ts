@@ -2,7 +2,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { AssertionOptions } from '../../../shared/passkeys/assertions.ts';
 import type { RegistrationOptions } from '../../../shared/passkeys/registration.ts';
 import { relyingPartyOf } from '../../../shared/passkeys/relying-party.ts';
-import { type Html, html, raw } from '../../html.ts';
+import { type Html, html } from '../../html.ts';
 import { type Button, buttonLine, hiddenField } from '../html/fields.ts';
 import { signInFault } from '../requests/cookies.ts';
 import { type Form, oneValue } from '../requests/form.ts';
@@ -26,21 +26,17 @@ export function credentialIn(form: Form): string | null {
 /** A note that is shown until the page's script hides it. */
 export const WITHOUT_SCRIPT: Html = html`<p class="note" id="without-script">Passkeys need JavaScript: enable it for this page, then reload.</p>`;
 
-/**
- * A form that its script sends with a passkey. `isAtOnce`: the script does not wait for the button. `sticks`: the form sticks to
- * the bottom of the window.
- */
+/** A form that its script sends with a passkey. `isAtOnce`: the script does not wait for the button. */
 export type PasskeyForm = {
   action: string;
   button: Button;
   parts: readonly Html[];
   isAtOnce?: boolean;
-  sticks?: boolean;
 } & ({ passkey: 'create'; options: RegistrationOptions } | { passkey: 'get'; options: AssertionOptions });
 
 /** The HTML of such a form; its page needs {@link PASSKEY_SCRIPTS}. */
-export function passkeyForm({ action, button, parts, isAtOnce, sticks, passkey, options }: PasskeyForm): Html {
-  return html`<form${raw(sticks ? ' class="bar"' : '')} method="post" action="${action}" novalidate data-passkey="${passkey}" data-options="${JSON.stringify(options)}" data-at-once="${isAtOnce ? 'yes' : 'no'}">${WITHOUT_SCRIPT}
+export function passkeyForm({ action, button, parts, isAtOnce, passkey, options }: PasskeyForm): Html {
+  return html`<form method="post" action="${action}" novalidate data-passkey="${passkey}" data-options="${JSON.stringify(options)}" data-at-once="${isAtOnce ? 'yes' : 'no'}">${WITHOUT_SCRIPT}
 <p class="summary" id="passkey-fault" role="alert" hidden></p>${parts}${hiddenField('credential', '')}${buttonLine(button)}</form>`;
 }
 

@@ -1,11 +1,8 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { isLoopback } from '../../../shared/net.ts';
 
-/**
- * The cookies: the session, the browser that requested a code, the known browser, the message about the last form, and the name
- * of the admin who has just registered a passkey.
- */
-export type CookieName = 'session' | 'sign-in' | 'known' | 'flash' | 'enrolled';
+/** The cookies: the session, the browser that requested a code, the known browser, and the message about the last form. */
+export type CookieName = 'session' | 'sign-in' | 'known' | 'flash';
 
 type At = Pick<Config, 'publicUrl'>;
 

@@ -10,6 +10,8 @@ const FLASHES = {
   'session-ended': 'Session ended.',
   'cli-ended': 'profilectl on that machine no longer has access.',
   'sessions-ended': 'All your sessions have ended, and profilectl no longer has access on any machine.',
+  'passkey-added': 'Passkey added.',
+  'passkey-registered': 'Your passkey is registered: sign in with it.',
   'passkey-removed': 'Passkey removed. All your sessions have ended.',
   found:
     'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are notified. If there were more than ten secrets in it, paste the others.',

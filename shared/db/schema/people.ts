@@ -6,7 +6,7 @@ import type { BackendRight, PeopleEventName } from '../people-columns.ts';
 // Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
 // Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
 
-/** Admins of the Developer Platform. An admin counts only with at least one confirmed passkey. */
+/** Admins of the Developer Platform. An admin counts only with at least one passkey. */
 export const admins = sqliteTable(
   'admins',
   {
@@ -35,7 +35,7 @@ export const passkeys = sqliteTable(
       .notNull()
       .references(() => admins.id),
     credentialId: blob('credential_id', { mode: 'buffer' }).notNull(),
-    /** DER of a SubjectPublicKeyInfo. */
+    /** COSE, as SimpleWebAuthn returns it. */
     publicKey: blob('public_key', { mode: 'buffer' }).notNull(),
     signCount: integer('sign_count').notNull(),
     isBackupEligible: integer('is_backup_eligible', { mode: 'boolean' }).notNull(),
@@ -44,14 +44,11 @@ export const passkeys = sqliteTable(
     /** The client's IP address, and the browser's user agent. */
     registeredFrom: text('registered_from').notNull(),
     registeredBy: text('registered_by').notNull(),
-    /** Null until it is confirmed on the server itself; until then it can't sign in. */
-    confirmedAt: integer('confirmed_at'),
     lastUsedAt: integer('last_used_at'),
   },
   (t) => [
     uniqueIndex('passkeys_credential_id').on(t.credentialId),
     index('passkeys_admin').on(t.adminId),
-    uniqueIndex('passkeys_unconfirmed').on(t.adminId).where(sql`confirmed_at IS NULL`),
     check('passkeys_credential_id', sql`length(${t.credentialId}) BETWEEN 1 AND 1023`),
     check('passkeys_sign_count', sql`${t.signCount} BETWEEN 0 AND 4294967295`),
     check('passkeys_is_backup_eligible', sql`${t.isBackupEligible} IN (0, 1)`),

@@ -1,4 +1,4 @@
-import { and, eq, exists, isNotNull, sql } from 'drizzle-orm';
+import { and, eq, exists, sql } from 'drizzle-orm';
 import type { Actor } from '../../actor.ts';
 import type { Db, Opened, Tx } from '../../db/connect.ts';
 import { guardDatabase } from '../../db/faults.ts';
@@ -8,18 +8,17 @@ import { withTables } from '../../db/tables.ts';
 import { AppError } from '../../errors.ts';
 
 const generationByName = keepQuery((db) => {
-  const isTheirs = and(eq(passkeys.adminId, admins.id), isNotNull(passkeys.confirmedAt));
-  const confirmed = db.select({ id: passkeys.id }).from(passkeys).where(isTheirs);
+  const registered = db.select({ id: passkeys.id }).from(passkeys).where(eq(passkeys.adminId, admins.id));
   return db
     .select({ generation: admins.generation })
     .from(admins)
-    .where(and(eq(admins.name, sql.placeholder('name')), exists(confirmed)))
+    .where(and(eq(admins.name, sql.placeholder('name')), exists(registered)))
     .prepare();
 });
 
 /**
  * The number that an admin's sign-ins are bound to besides the name; it changes when all of them have to end. Null if
- * there is no admin of this name with a confirmed passkey.
+ * there is no admin of this name with a passkey.
  */
 export function readAdminGeneration(db: Opened, name: string): number | null {
   const row = guardDatabase(db.$client.filename, () => generationByName(withTables(db)).get({ name }));

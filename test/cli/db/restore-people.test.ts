@@ -1,13 +1,12 @@
 import { expect, test } from 'bun:test';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { inviteAdmin, listAdmins, removeAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
+import { inviteAdmin, listAdmins, removeAdmin } from '../../../shared/admins/admins.ts';
 import { listLog } from '../../../shared/admins/audit-log.ts';
 import { readBackendToken, removeToken } from '../../../shared/backends/backend-tokens.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
-import { confirmPasskey } from '../../../shared/passkeys/passkeys.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
@@ -57,7 +56,6 @@ async function world() {
   const made = await withAccess(db, async (access) => {
     const laptop = await enrol(access, 'Grace');
     await registerAt(access, inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).address, 'Telephone');
-    confirmPasskey(access, unconfirmedPasskey(access, 'Grace').passkey.id, OPERATOR);
     const mallory = await enrol(access, 'Mallory');
     const tokens = { kept: tokenFor(access, { name: 'kept' }), removed: tokenFor(access, { name: 'removed' }) };
     return { laptop, mallory, token: (await signIn(access, mallory)).token, ...tokens };

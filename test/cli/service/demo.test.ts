@@ -85,16 +85,15 @@ test('the demo’s printed instructions let an owner and an admin sign in, and a
   const page = await fetchPage({ url }, '/developers/keys', { headers: { cookie: cookiesOf(entered) } });
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Demo key')]);
 
-  const [, database = ''] = /--db (\S+) admins confirm/.exec(printed) ?? [];
+  const [, database = ''] = /--db (\S+) keys list/.exec(printed) ?? [];
   const access = openAccess(testConfig({ DATABASE_PATH: database, PUBLIC_URL: url }));
   const enrolment = lineWith('/developers/enrol#').trim();
   expect((await fetch(enrolment)).status).toBe(200);
   await registerAt(access, enrolment);
-  expect(run(`${lineWith('admins confirm')} --yes`)).toBe('Confirmed the passkey of Grace.\n');
   closeAccess(access);
   expect((await fetch(`${url}/developers/admin/sign-in`)).status).toBe(200);
 
-  const token = run(lineWith('admins confirm').replace('admins confirm Grace', 'tokens add backend --right profiles'));
+  const token = run(lineWith('keys list').replace('keys list', 'tokens add backend --right profiles'));
   const sent = await fetch(`${url}/manage/v1/profiles`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token.trim()}`, 'Content-Type': 'application/jsonl' },

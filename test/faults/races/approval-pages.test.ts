@@ -7,9 +7,7 @@ import { systemClock } from '../../../shared/clock.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { beginDecisions } from '../../../shared/passkeys/assertions.ts';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
-import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { approveKey, request } from '../../support/keys.ts';
@@ -51,25 +49,12 @@ async function prepare(variables: Record<string, string>) {
   afterAll(() => closeAccess(access));
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const identifier = await request(access, { profile: 'ada' });
-  const authenticator = await enrol(access, 'Grace');
-  const { token, signed } = await signIn(access, authenticator);
+  const { token } = await signIn(access, await enrol(access, 'Grace'));
   const path = `/developers/admin/keys/${identifier}`;
   const fields = { operation: 'approve', permissions: 'api.lookup', rateLimits: '60/1m', expires: '', retireOld: '' };
   const send = (at: { url: string }) => {
     const shown = keyVersion(access, identifier);
-    const decision = {
-      operation: 'approve',
-      input: {
-        identifier,
-        permissions: ['api.lookup'],
-        rateLimits: [{ quota: 60, windowSeconds: 60 }],
-        expiresAtMs: null,
-        retireOldAtMs: null,
-      },
-      shown,
-    };
-    const { challenge } = beginDecisions(access, signed as SignedAdmin, [decision]);
-    const body = new URLSearchParams({ ...fields, shown, credential: authenticator.assert(challenge) });
+    const body = new URLSearchParams({ ...fields, shown });
     return fetchPage(at, `${path}/decide`, { method: 'POST', body, headers: { cookie: `session=${token}` } });
   };
   const page = async (at: { url: string }) => {

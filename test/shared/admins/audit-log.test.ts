@@ -13,7 +13,7 @@ import { issue, request } from '../../support/keys.ts';
 import { testAccess } from '../../support/portal/access.ts';
 import { testClock } from '../../support/world.ts';
 
-const GRACE = { kind: 'admin', name: 'Grace', hasAsserted: true } as const;
+const GRACE = { kind: 'admin', name: 'Grace' } as const;
 
 async function world() {
   const clock = testClock();

@@ -27,7 +27,7 @@ test('an owner can’t prevent the revocation of an Active key by renaming it ag
   const deps = testDeps();
   await importLines(deps, [ADA]);
   const { identifier: active } = await issue(deps, { profile: 'ada' });
-  const grace = { kind: 'admin', name: 'Grace', hasAsserted: true } as const;
+  const grace = { kind: 'admin', name: 'Grace' } as const;
   const owner = { kind: 'owner', name: 'owner', profileId: 7 } as const;
   const shown = keyVersion(deps, active);
   await perform(deps, owner, OPERATIONS.edit, { identifier: active, name: 'Other' });
@@ -119,8 +119,7 @@ describe('an operation is refused, and writes nothing,', () => {
       } else await importLines(deps, [{ ...ADA, username: 'countess' }]);
       const before = snapshot();
       const people: Person[] = [{ kind: 'operator', name: 'ada', shown }];
-      if (DECISIONS.some((one) => one.name === name))
-        people.push({ kind: 'admin', name: 'Grace', hasAsserted: true, shown });
+      if (DECISIONS.some((one) => one.name === name)) people.push({ kind: 'admin', name: 'Grace', shown });
       for (const person of people) {
         const error = await refusal(async () => act(deps, person, identifier));
         expect([error.code, error.message]).toEqual([
@@ -147,7 +146,7 @@ describe('an operation is refused, and writes nothing,', () => {
         const { deps, identifiers, snapshot } = await world();
         await enrol(deps, 'Grace');
         const generation = readAdminGeneration(deps.db, 'Grace') as number;
-        const grace = { kind: 'admin', name: 'Grace', hasAsserted: true, generation } as const;
+        const grace = { kind: 'admin', name: 'Grace', generation } as const;
         const before = snapshot();
         const late = waitingWhile(deps, () => void end(deps));
         const error = await refusal(async () => act(late, grace, identifiers[about]));

@@ -223,16 +223,16 @@ describe('the other mails', () => {
     expect(text).toMatch(/Name, before +Old\n +Name, now +New\n +When +2026-01-31 12:00:00 UTC\n/);
     const [signIn, address, enrolment] = mailsWithoutKey();
     expect(signIn?.text).toMatch(/When +2026-01-31 12:00:00 UTC\n +From +192\.0\.2\.7\n +With +A browser on Linux\n/);
-    expect(enrolment?.text).toContain('profilectl admins confirm Grace\n');
+    expect(enrolment?.text).toContain('profilectl admins remove Grace\n');
     expect(address?.text).toMatch(/Profile +Ada\n +When +2026-01-31/);
   });
 
-  test('an admin’s name can’t add anything to the command that confirms it', () => {
+  test('an admin’s name can’t add anything to the command that removes them', () => {
     const name = "G'; rm -rf ~ #";
     const { text } = enrolmentMail({ ...DECISION, admin: name, address: '192.0.2.7' });
-    const [command] = /profilectl admins confirm .*/.exec(text) ?? [];
+    const [command] = /profilectl admins remove .*/.exec(text) ?? [];
     expect(Bun.spawnSync(['sh', '-c', `printf '%s|' ${command}`]).stdout.toString()).toBe(
-      `profilectl|admins|confirm|${name}|`,
+      `profilectl|admins|remove|${name}|`,
     );
   });
 });
@@ -255,7 +255,7 @@ describe('every mail', () => {
     const changing = /^profilectl \w+ (?!show|usage)/gm;
     const blocks = allMails().flatMap(({ html }) => [...(html ?? '').matchAll(/<pre>([^<]*)<\/pre>/g)]);
     const counts = blocks.map(([, text = '']) => text.match(changing)?.length ?? 0);
-    expect([Math.max(...counts), counts.filter((count) => count === 1).length]).toEqual([1, 5]);
+    expect([Math.max(...counts), counts.filter((count) => count === 1).length]).toEqual([1, 4]);
   });
 
   test('loads nothing, runs nothing, and links only to our own documentation', () => {
@@ -330,7 +330,7 @@ describe('text that others wrote', () => {
     for (const [at, mail] of allMails(text).entries()) {
       const harmless = new Set(allMails('fine words')[at]?.text.split('\n'));
       const added = mail.text.split(/[\n\r\u0085\u2028\u2029]/).filter((line) => !harmless.has(line));
-      expect(added.filter((line) => !/^(>| {2}|profilectl admins (confirm|invite) '[^']*'$)/.test(line))).toEqual([]);
+      expect(added.filter((line) => !/^(>| {2}|profilectl admins remove '[^']*'$)/.test(line))).toEqual([]);
     }
   });
 

@@ -146,13 +146,13 @@ describe('a sign-in', () => {
   });
 });
 
-test('an enrolment is mailed to every admin, with name, time and IP address, and the command that confirms it', async () => {
+test('an enrolment is mailed to every admin, with name, time and IP address, and the command that removes the admin', async () => {
   deps.config.adminEmails = ['root@example.net', 'ops@example.net'];
   enrol();
   await sendDue();
   const mails = mailed();
   expect(mails.map(({ to }) => to)).toEqual(['root@example.net', 'ops@example.net']);
-  for (const words of ['Grace', '2026-01-01 00:00:00 UTC', '192.0.2.8', 'profilectl admins confirm Grace']) {
+  for (const words of ['Grace', '2026-01-01 00:00:00 UTC', '192.0.2.8', 'profilectl admins remove Grace']) {
     expect(mails[0]?.text).toContain(words);
   }
   expect(stored()).not.toMatch(/192\.0\.2|Grace/);

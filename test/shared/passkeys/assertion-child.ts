@@ -3,12 +3,11 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { consumeAssertion, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
+import { signInByPasskey } from '../../../shared/passkeys/assertions.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 
-// A separate process that sends assertions to the database of its argument. Each line of input is JSON: the assertion with the
-// admin and the decision that it is for, or only the assertion for a sign-in. The process reports that it is ready, and prints
-// each result.
+// A separate process that sends assertions to the database of its argument. Each line of input is JSON with
+// an assertion for a sign-in. The process reports that it is ready, and prints each result.
 
 const config = readConfig({ DATABASE_PATH: process.argv[2] ?? '', PUBLIC_URL: 'https://api.example.org' });
 const deps = createDeps(withTables(openDatabase(config.databasePath, 'use')), config);
@@ -18,12 +17,10 @@ const say = (text: string) => process.stdout.write(`${text}\n`);
 
 say('ready');
 for await (const line of console) {
-  const { admin, sent, decision } = JSON.parse(line);
+  const { sent } = JSON.parse(line);
   try {
-    if (decision === undefined) {
-      const { session } = await signInByPasskey(access, sent, { address: '192.0.2.7', agent: 'A browser' });
-      say(session.signed.kind === 'admin' ? session.signed.name : '');
-    } else say(JSON.stringify((await consumeAssertion(access, admin, sent, [decision])).people[0]));
+    const { session } = await signInByPasskey(access, sent, { address: '192.0.2.7', agent: 'A browser' });
+    say(session.signed.kind === 'admin' ? session.signed.name : '');
   } catch (error) {
     say(error instanceof AppError ? error.code : String(error));
   }

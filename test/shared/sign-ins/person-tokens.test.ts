@@ -58,7 +58,7 @@ test('a token identifies its person and where it was issued; other strings ident
     machine: 'desk',
     endsAtMs: one.endsAtMs,
   });
-  const admin = { kind: 'admin', name: 'Grace', hasAsserted: false } as const;
+  const admin = { kind: 'admin', name: 'Grace', generation: grace.generation } as const;
   expect(readSignIn(access, 'profilectl', two.token)?.person).toEqual(admin);
   const stranger = newTokenText('plt', notedRandom).token;
   for (const wrong of ['', one.token.slice(1), one.token.replace('plt', 'plp'), `${one.token} `, stranger]) {

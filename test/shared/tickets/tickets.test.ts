@@ -149,7 +149,6 @@ test('every purpose has the lifetime that is documented, in minutes', () => {
     'hand-over': 1,
     enrolment: 15,
     registration: 5,
-    decision: 5,
     'used challenge': 24 * 60,
   });
 });

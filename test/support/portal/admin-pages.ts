@@ -55,22 +55,17 @@ export function withPasskey(page: PageAnswer, authenticator: Authenticator): [st
   return [...others, ['credential', authenticator.assert(challengeOn(page))]];
 }
 
-/**
- * Sends a decision's form, with the version now shown on the key's page. Returns the page that asks for the passkey.
- */
-export async function askToDecide(
+/** The version of a key that its page shows, as the page's forms send it. */
+export async function shownTo(
   world: Pick<PageWorld, 'services'>,
   { cookie }: SignedInAdmin,
   identifier: string,
-  fields: [string, string][],
-): Promise<PageAnswer> {
-  const path = `/developers/admin/keys/${identifier}`;
-  const page = await ask(world, path, { cookie });
-  const shown = /name="shown" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
-  return ask(world, `${path}/decide`, { cookie, form: [...fields, ['shown', shown]] });
+): Promise<string> {
+  const page = await ask(world, `/developers/admin/keys/${identifier}`, { cookie });
+  return /name="shown" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
 }
 
-/** Sends a page's form, with or without the passkey's signature, and does not wait for background work. */
+/** Sends a form of decisions on a key, and does not wait for background work. */
 export function sendDecision(
   world: Pick<PageWorld, 'services'>,
   { cookie }: SignedInAdmin,
@@ -80,15 +75,14 @@ export function sendDecision(
   return ask(world, `/developers/admin/keys/${identifier}/decide`, { cookie, ...(form && { form }) });
 }
 
-/** Decides on a key as shown on its page, with the passkey. */
+/** Decides on a key as its page shows it now. */
 export async function decideAs(
   world: Pick<PageWorld, 'services'>,
   admin: SignedInAdmin,
   identifier: string,
   fields: [string, string][],
 ): Promise<PageAnswer> {
-  const page = await askToDecide(world, admin, identifier, fields);
-  return sendDecision(world, admin, identifier, withPasskey(page, admin.authenticator));
+  return sendDecision(world, admin, identifier, [...fields, ['shown', await shownTo(world, admin, identifier)]]);
 }
 
 /** The fields that approve a key with one permission and one rate limit. */

@@ -1,6 +1,5 @@
-import { addAdmin, unconfirmedPasskey } from '../../../shared/admins/admins.ts';
+import { addAdmin } from '../../../shared/admins/admins.ts';
 import { beginPasskeySignIn, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
-import { confirmPasskey } from '../../../shared/passkeys/passkeys.ts';
 import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
@@ -13,7 +12,7 @@ export function secretOf(address: string): string {
   return new URL(address).hash.slice(1);
 }
 
-/** Registers a passkey of this authenticator, or of a new one, with such a link. It is not confirmed yet. */
+/** Registers a passkey of this authenticator, or of a new one, with such a link. */
 export async function registerAt(
   access: Access,
   address: string,
@@ -27,11 +26,9 @@ export async function registerAt(
   return authenticator;
 }
 
-/** Adds an admin with one confirmed passkey. */
+/** Adds an admin with one passkey. */
 export async function enrol(access: Access, name: string): Promise<Authenticator> {
-  const authenticator = await registerAt(access, addAdmin(access, name, onBox('root')).address);
-  confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
-  return authenticator;
+  return registerAt(access, addAdmin(access, name, onBox('root')).address);
 }
 
 /** Signs in with a passkey; returns the session's token, and the signed-in admin. */

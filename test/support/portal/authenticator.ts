@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { isoCBOR } from '@simplewebauthn/server/helpers';
 import type { Assertion, Registration } from '../../../shared/passkeys/passkey-json.ts';
 import type { RelyingParty } from '../../../shared/passkeys/relying-party.ts';
-import { coseKeyOf } from './cose.ts';
 
 /** Deviations of a faulty authenticator, all applied before it signs. */
 export type Twist = {
@@ -31,11 +31,39 @@ const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url'
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest();
 
+/** A public key as an authenticator encodes it: COSE (RFC 9052, RFC 9053, RFC 8230) in CBOR. */
+function coseOf(key: KeyObject, kind: keyof typeof KINDS): Uint8Array {
+  const jwk = key.export({ format: 'jwk' });
+  const bytes = (text = '') => new Uint8Array(Buffer.from(text, 'base64url'));
+  const members: Record<keyof typeof KINDS, [number, number | Uint8Array][]> = {
+    ES256: [
+      [1, 2],
+      [3, -7],
+      [-1, 1],
+      [-2, bytes(jwk.x)],
+      [-3, bytes(jwk.y)],
+    ],
+    Ed25519: [
+      [1, 1],
+      [3, -8],
+      [-1, 6],
+      [-2, bytes(jwk.x)],
+    ],
+    RS256: [
+      [1, 3],
+      [3, -257],
+      [-1, bytes(jwk.n)],
+      [-2, bytes(jwk.e)],
+    ],
+  };
+  return isoCBOR.encode(new Map(members[kind]));
+}
+
 /** One passkey in software, as a browser offers it to a page of this site. */
 export function createAuthenticator(party: RelyingParty, kind: keyof typeof KINDS = 'ES256', credentialIdBytes = 20) {
   const { publicKey, privateKey } = KINDS[kind]() as { publicKey: KeyObject; privateKey: KeyObject };
   const credentialId = randomBytes(credentialIdBytes);
-  const { cose } = coseKeyOf(publicKey);
+  const cose = coseOf(publicKey, kind);
   let signCount = 0;
   let userHandle: string | null = null;
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { addAdmin, inviteAdmin, unconfirmedPasskey } from '../../../../shared/admins/admins.ts';
+import { addAdmin, inviteAdmin } from '../../../../shared/admins/admins.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
-import { confirmPasskey } from '../../../../shared/passkeys/passkeys.ts';
 import { onBox } from '../../../support/actors.ts';
 import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';
@@ -42,8 +41,6 @@ async function openWithPasskeys(path: string) {
 }
 
 const button = (page: Page, name: string) => page.getByRole('button', { name });
-
-const confirm = (name: string) => confirmPasskey(access, unconfirmedPasskey(access, name).passkey.id, onBox('root'));
 
 /** Opens a path in the browser of a new admin, who is signed in and whose passkey it has. */
 async function openAsAdmin(name: string, path: string) {
@@ -87,7 +84,7 @@ async function newProfile(): Promise<string> {
 describe.skipIf(!hasChromium)('an admin with a browser', () => {
   // Another test enrols in a browser of today.
   test.each(drawHalf(BROWSERS, seededRandom('browsers without toJSON()')))(
-    '%s enrols, is confirmed on the server, signs in, approves two requests together, and rejects a third, by keyboard alone',
+    '%s enrols, signs in, approves two requests together, and rejects a third, by keyboard alone',
     async (which, script) => {
       const profile = await newProfile();
       const keys = [
@@ -111,59 +108,48 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
       await keyboard.type('Blue key');
       await press('Create a passkey');
       await page.getByText('Your passkey is registered').first().waitFor();
-      confirm(admin);
       await expectUsable(page);
-      await press('sign in');
       await page.getByRole('heading', { name: 'Sign in as an admin' }).waitFor();
       await press('Sign in with a passkey');
       await page.getByRole('heading', { name: 'Requests' }).waitFor();
-      await press('Select First of two', 'Space');
-      await press('Select Second of two', 'Space');
-      await press('Approve as requested…');
-      await page.getByRole('heading', { name: 'Approve 2 requests?' }).waitFor();
-      await press('Approve with my passkey');
-      await page.getByText('2 of 2 mailed').first().waitFor();
+      await press('Choose First of two', 'Space');
+      await press('Choose Second of two', 'Space');
+      await press('Approve as requested');
+      await page.getByText('2 mailed').first().waitFor();
       expect(keys.map((key) => showKey(access, key).state)).toEqual(['Active', 'Active']);
-      await press('Requests');
-      await page.getByRole('heading', { name: 'Requests' }).waitFor();
       await press('Bot of the keyboard');
       await page.getByRole('heading', { name: 'Your decision' }).waitFor();
       await press('Reject…');
       await page.getByRole('heading', { name: 'Reject “Bot of the keyboard”?' }).waitFor();
       await tabTo(page, 'Reason');
       await keyboard.type('Say what the bot does.');
-      await press('Reject with my passkey');
-      await page.getByText('Rejected: Bot of the keyboard').waitFor();
+      await press('Reject it');
+      await page.locator('#decided').getByText('rejected').first().waitFor();
       expect(showKey(access, third).state).toBe('rejected');
       expect(troubles).toEqual([]);
     },
     60_000,
   );
 
-  test('approves a request, and sees its outcome beside what is typed on the next page', async () => {
+  test('approves a request, and sees its outcome above the queue, which then no longer has it', async () => {
     const identifier = await request(access, { profile: 'ada' });
     world.clock.advance(1);
     const other = await request(access, { profile: 'ada' });
     const { page, troubles } = await openAsAdmin('Hopper', `/developers/admin/keys/${identifier}`);
     await page.getByLabel('in 90 days').check();
-    await button(page, 'Approve…').click();
-    await page.getByText('ada@example.org').waitFor();
     gate = Promise.withResolvers();
-    await button(page, 'Approve with my passkey').click();
-    // The admin continues with the next request; its page says how this one ended.
+    await button(page, 'Approve').click();
     const status = page.locator('#decided');
     await status.getByText('The e-mail is on its way.').waitFor();
     expect(await status.getByRole('link').getAttribute('href')).toBe(`/developers/admin/keys/${identifier}`);
-    const limits = page.getByLabel('Rate limits: other');
-    await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
-    await limits.fill('7/1m');
+    const [own, theirs] = [page.locator(`#row-${identifier}`), page.locator(`#row-${other}`)];
+    await own.getByText('is approving it').waitFor();
+    await theirs.getByRole('checkbox').check();
     gate.resolve();
-    // The page polls, and shows the outcome where screen readers announce it; typed text stays.
+    // The page polls: outcome and list change together, and what is chosen stays.
     await status.getByText('The key is Active.').waitFor();
-    expect([new URL(page.url()).pathname, await limits.inputValue()]).toEqual([
-      `/developers/admin/keys/${other}`,
-      '7/1m',
-    ]);
+    expect([await own.count(), await theirs.getByRole('checkbox').isChecked()]).toEqual([0, true]);
+    expect(await page.locator('#waiting').textContent()).toContain('1 request is waiting');
     rejectKey(access, { identifier: other, reason: 'Not needed.', by: onBox('root') });
     expect(troubles).toEqual([]);
   }, 60_000);
@@ -191,7 +177,6 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await button(page, 'Continue').click();
     await button(page, 'Create a passkey').click();
     await page.getByText('Your passkey is registered').first().waitFor();
-    confirm(name);
     await page.goto(inviteAdmin(access, name, { keepPasskeys: true }, onBox('root')).address);
     await button(page, 'Continue').click();
     await button(page, 'Create a passkey').click();
@@ -247,30 +232,30 @@ describe.skipIf(!hasChromium)('the pages for admins', () => {
     }
     await decide.getByRole('button', { name: 'Revoke…' }).click();
     await page.getByLabel('Reason').fill(MARK);
-    await button(page, 'Revoke with my passkey').click();
+    await button(page, 'Revoke it').click();
     await page.getByText('Key revoked.').waitFor();
     await checkTexts(page);
     for (const path of drawHalf(['/log?by=root', '/log'], seededRandom('logs to look at'))) {
       await goTo(path);
       await check();
     }
-    // A page with a form is checked with what a refused link has set, when it has everything that it usually has, and more.
-    await goTo(`/keys/${pending}?operation=approve&rateLimits=many&expires=2126-12-31`);
+    // A page with a form is checked when that was refused: it has everything that it usually has, and more.
+    await goTo(`/keys/${pending}`);
+    await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
+    await page.getByLabel('Rate limits: other').fill('many');
+    await button(page, 'Approve').click();
     await page.getByRole('alert').waitFor();
-    expect(await page.getByText('Set by a link').count()).toBe(2);
     await check();
     await page.getByLabel('Rate limits: other').fill('60/1m');
-    await button(page, 'Approve…').click();
-    await check();
     failures.rcpt = '550 5.1.1 <script>mark()</script><img src=x>';
-    await button(page, 'Approve with my passkey').click();
+    await button(page, 'Approve').click();
     await page.getByText('with the secret was refused').first().waitFor();
     delete failures.rcpt;
     await check();
     await goTo(`/keys/${pending}`);
     await decide.getByRole('button', { name: 'Reject…' }).click();
     await page.getByLabel('Reason').waitFor();
-    await button(page, 'Reject with my passkey').click();
+    await button(page, 'Reject it').click();
     await page.getByRole('alert').waitFor();
     await check();
     await goTo('/overview');

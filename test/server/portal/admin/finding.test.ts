@@ -64,30 +64,3 @@ test('an erased key is listed under its identifier', async () => {
     `<a href="/developers/admin/keys/${identifier}"><bdi>${identifier}</bdi></a><br><span class="meta">erased</span></th>`,
   );
 });
-
-test('the queue can be filtered by request and by owner, and decisions lead back to the same filter', async () => {
-  await importLines(access, [{ id: 23, username: 'board', email: 'board@example.org' }]);
-  const own = { profile: 'board', expectedUsage: 'Now and then' };
-  const both = await request(access, { ...own, permissions: ['api.lookup', 'api.leaderboard'] });
-  const lookup = await request(access, own);
-  const shown = async (only: string) => {
-    const page = await visit(world, `/developers/admin?only=${encodeURIComponent(only)}`, { cookie });
-    return {
-      page,
-      keys: [...page.body.matchAll(/<h2><a href="\/developers\/admin\/keys\/(\w{8})"/g)].map(([, one]) => one),
-    };
-  };
-  expect((await shown('')).keys).toEqual([pending, both, lookup]);
-  expect((await shown('leaderboard')).keys).toEqual([both]);
-  expect((await shown('lookup only')).keys).toEqual([pending, lookup]);
-  expect((await shown('first key')).keys).toEqual([pending]);
-  const { page, keys } = await shown('no usage given');
-  expect([keys, textOf(page).includes('no usage given (1)'), textOf(page).includes('3 requests are waiting')]).toEqual([
-    [pending],
-    true,
-    true,
-  ]);
-  const asked = await visit(world, '/developers/admin/decide', { cookie, form: { reject: both, only: 'leaderboard' } });
-  expect(asked.body).toContain('<a class="cancel" href="/developers/admin?only=leaderboard">Cancel</a>');
-  expect((await visit(world, '/developers/admin?only=other', { cookie })).status).toBe(400);
-});

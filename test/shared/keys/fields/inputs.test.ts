@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { z } from 'zod';
 import { readFlags } from '../../../../cli/keys/flags.ts';
-import { decidedFields, fieldsOf, readDecision } from '../../../../server/portal/passkeys/decision-form.ts';
+import { decidedFields } from '../../../../server/portal/admin/decision-forms.ts';
+import { readFields } from '../../../../server/portal/requests/operation-form.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { factsOf } from '../../../../shared/keys/fields/input-facts.ts';
 import { GRANT } from '../../../../shared/keys/fields/input-groups.ts';
@@ -68,29 +69,21 @@ describe('a form, a URL and flags are read as the same grant', () => {
       const options = { [flag]: isMany ? texts : texts[0] };
       const given = verdictOf(() => readFlags(OPERATIONS.approve, options, clock.nowMs()));
       const form = new Map(Object.entries({ ...plain, [FORM_NAMES[flag]]: texts }));
-      const { decision, faults } = readDecision(form, 'k7Qm2XaB', clock.nowMs());
+      const { values, faults } = readFields(decidedFields(OPERATIONS.approve), form, clock.nowMs());
       if (typeof given === 'string') {
         expect(Object.fromEntries(faults)).toEqual({ [FORM_NAMES[flag]]: given });
         return;
       }
       const value = (given as Record<string, unknown>)[INPUT[flag]];
-      expect<unknown[]>([faults.size, decision.input[INPUT[flag]]]).toEqual([0, value]);
+      expect<unknown[]>([faults.size, values[INPUT[flag]]]).toEqual([0, value]);
       expect<unknown>(parseInput(GRANT, given)[INPUT[flag]]).toEqual(value);
-      // The values that a form sends to be confirmed are the same decision.
-      const again = new Map<string, string[]>();
-      const sent = fieldsOf(decidedFields(OPERATIONS.approve), decision);
-      for (const [name, text] of [['operation', 'approve'], ...sent, ['shown', 'x']] as const)
-        again.set(name, [...(again.get(name) ?? []), text]);
-      expect(readDecision(again, 'k7Qm2XaB', clock.nowMs()).decision).toEqual(decision);
     });
   }
 
   test('a reason is trimmed, and its line ends are line feeds', () => {
     const reason = ' Found\r\nin public.\rTwice. ';
     const form = new Map(Object.entries({ operation: ['reject'], reason: [reason], shown: ['x'] }));
-    const { decision } = readDecision(form, 'k7Qm2XaB', clock.nowMs());
-    expect([decision.input.reason, parseInput(FIELDS.reason, reason)]).toEqual(
-      Array(2).fill('Found\nin public.\nTwice.'),
-    );
+    const { values } = readFields(decidedFields(OPERATIONS.reject), form, clock.nowMs());
+    expect([values.reason, parseInput(FIELDS.reason, reason)]).toEqual(Array(2).fill('Found\nin public.\nTwice.'));
   });
 });

@@ -1,5 +1,5 @@
-import { faultOf } from '../../../shared/errors.ts';
-import { factsOf, formNameOf, type InputFacts } from '../../../shared/keys/fields/input-facts.ts';
+import { AppError, faultOf } from '../../../shared/errors.ts';
+import { factsOf, formNameOf, type InputFacts, isLongText } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
@@ -11,10 +11,42 @@ import { buttonLook, type Faults, hiddenField, NO_FAULTS, type Option } from '..
 import { inputField } from '../html/input-field.ts';
 import { limitText } from '../html/limit-levels.ts';
 import { pageSentence } from '../html/time.ts';
-import { type Form, oneValue } from '../requests/form.ts';
-import { sentTexts } from '../requests/operation-form.ts';
-import { shortFields } from './decision-form.ts';
-import type { DecisionLink } from './decision-link.ts';
+import { type FieldKinds, type Form, oneValue } from '../requests/form.ts';
+import { type FormFields, fieldKindsOf, formFields, sentTexts } from '../requests/operation-form.ts';
+
+/** The decision (an operation of admins) with this name. Throws `bad_form` if there is none. */
+export function decisionNamed(name: string): AnyOperation {
+  const operation = DECISIONS.find((one) => one.name === name);
+  if (operation === undefined) throw new AppError('bad_form');
+  return operation;
+}
+
+/** The fields of the form of a decision. */
+export function decidedFields(operation: AnyOperation): FormFields {
+  return formFields(operation, 'admin');
+}
+
+/** The fields that the page of the key has. */
+function shortFields(operation: AnyOperation): FormFields {
+  return decidedFields(operation).filter(([, schema]) => !isLongText(schema));
+}
+
+/** The fields that the page that asks once more has, once for all keys: long texts, such as a reason. */
+export function longFields(operation: AnyOperation): FormFields {
+  return decidedFields(operation).filter(([, schema]) => isLongText(schema));
+}
+
+/** Whether an operation needs a reason, for which it asks once more. */
+export function needsReason(operation: AnyOperation): boolean {
+  return longFields(operation).length > 0;
+}
+
+/** The fields that the forms of decisions on one key may send; each has some of them. */
+export const DECISION_FIELDS: FieldKinds = {
+  operation: 'unseen',
+  ...fieldKindsOf(DECISIONS.flatMap(decidedFields)),
+  shown: 'unseen',
+};
 
 /** What the forms of a key's page need. */
 export type DecisionParts = {
@@ -25,8 +57,6 @@ export type DecisionParts = {
   action: string;
   /** The sent form, if it was refused. */
   typed: Form | null;
-  /** The values from the page's URL, if no form was sent yet. */
-  link: DecisionLink | null;
   faults: Faults;
 };
 
@@ -67,47 +97,33 @@ export function decisionLinks(access: Access, key: KeyView): Html {
 }
 
 /** The button of a form, outside of the form. */
-function buttonOf({ name, texts, isDangerous }: AnyOperation, isSecond: boolean): Html {
-  return html`<button${buttonLook({ isSecond, isDangerous })} form="${name}">${texts.formButton ?? texts.button}…</button> `;
+function buttonOf(operation: AnyOperation, isSecond: boolean): Html {
+  const { name, texts } = operation;
+  return html`<button${buttonLook({ isSecond })} form="${name}">${texts.formButton ?? texts.button}${needsReason(operation) ? '…' : ''}</button> `;
 }
 
 function formOf(parts: DecisionParts, operation: AnyOperation): Html {
   const { key, faults, access } = parts;
   const typed = typedIn(parts, operation);
-  const link = typed === null && parts.link?.operation === operation ? parts.link : null;
   const defaults = operation.defaults(access, key);
-  // Several forms have fields with the same name; errors and their links belong to the form that was sent or filled in.
-  const isMeant = typed !== null || link !== null;
   const fields = shortFields(operation)
     .filter(([input]) => input in defaults)
     .map(([input, schema]) => {
       const facts = factsOf(schema);
-      const { kind, titleFor } = facts;
       const name = formNameOf(input, schema);
-      const defaultTexts = typedText(kind, defaults[input]);
-      // The link's value is compared in normalised form, because 60/60s and 60/1m are the same limit.
-      const meant = link?.values[input];
-      const linked = link?.fields.get(name);
-      const isSet =
-        linked !== undefined && (meant === undefined || !Bun.deepEquals(typedText(kind, meant), defaultTexts));
-      const texts = typed === null ? (isSet ? linked : defaultTexts) : sentTexts(typed, name);
       return inputField(input, schema, {
-        texts,
-        id: isMeant ? undefined : `${operation.name}-${name}`,
-        title: titleFor?.(key.successorOf),
-        hint: isSet ? markOf(defaultTexts.join(', ')) : null,
+        texts: typed === null ? typedText(facts.kind, defaults[input]) : sentTexts(typed, name),
+        // Several forms have fields with the same name; errors and their links belong to the form that was sent.
+        id: typed === null ? `${operation.name}-${name}` : undefined,
+        title: facts.titleFor?.(key.successorOf),
+        hint: null,
         choices: choicesOf(parts, operation, facts, defaults[input]),
-        faults: isMeant ? faults : NO_FAULTS,
+        faults: typed === null ? NO_FAULTS : faults,
       });
     });
   const { name, texts } = operation;
   const heading = fields.length === 0 ? '' : html`<h3 class="unseen">${texts.button}</h3>`;
   return html`<form id="${name}" method="post" action="${parts.action}" novalidate>${heading}${hiddenField('operation', name)}${hiddenField('shown', parts.shown)}${fields}</form>`;
-}
-
-/** A note that a link has set the field, with the value that it replaces. */
-function markOf(otherwise: string): Html {
-  return html`<mark>Set by a link</mark>, instead of ${otherwise === '' ? 'nothing' : pageSentence(otherwise)}.`;
 }
 
 function typedIn({ typed }: DecisionParts, operation: AnyOperation): Form | null {
