@@ -4,7 +4,7 @@ import { openSessionsFile } from '../shared/sessions-file/sessions-file.ts';
 import { type Context, withContext } from './database.ts';
 
 /** The context of commands about admins, tokens and sign-ins, which also use the sessions file. */
-export type AccessContext = Context & { access: Access };
+type AccessContext = Context & { access: Access };
 
 /** Like {@link withContext}, with the sessions file next to the database. */
 export async function withAccess<T>(command: Command, act: (context: AccessContext) => Promise<T> | T): Promise<T> {

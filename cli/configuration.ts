@@ -9,7 +9,7 @@ import { notice } from './terminal/output.ts';
 // Not in context.ts, so that commands that read no variables don't load their schema.
 
 /** Warns on stderr of likely mistakes, such as misspelt variables or a file of variables that other users can read. */
-export function warnOfEnvironment(environment: Environment): void {
+function warnOfEnvironment(environment: Environment): void {
   for (const warning of environmentWarnings(environment)) notice(`Warning: ${cleanForTerminal(warning)}`);
 }
 

@@ -10,10 +10,10 @@ import { confirm } from '../terminal/prompts.ts';
 import { failureOf, printOutcome, refusedLineText } from './import-texts.ts';
 
 /** The callbacks of a running import. */
-export type ImportCallbacks = Required<Pick<ImportOptions, 'onProgress' | 'onRefused' | 'onWarning'>>;
+type ImportCallbacks = Required<Pick<ImportOptions, 'onProgress' | 'onRefused' | 'onWarning'>>;
 
 /** How an import is shown. */
-export type ImportDisplay = {
+type ImportDisplay = {
   clock: Clock;
   json: boolean;
   isPruning: boolean;

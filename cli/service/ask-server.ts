@@ -8,7 +8,7 @@ import { AppError } from '../../shared/errors.ts';
 const TIMEOUT_MS = 5_000;
 
 /** The server's response. */
-export type ServerAnswer = { status: number; body: string };
+type ServerAnswer = { status: number; body: string };
 
 /** The server's URL for commands on this machine: loopback if it listens on all addresses. Throws `usage`. */
 export function serverUrl({ host, port, tls }: Config, path: string): URL {

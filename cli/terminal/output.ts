@@ -65,7 +65,7 @@ export function canAsk(): boolean {
 }
 
 /** How a table is fitted to a narrow terminal: the heads of the columns to omit, in this order, and of those to truncate. */
-export type Fit = { omitted: readonly string[]; truncated: readonly string[] };
+type Fit = { omitted: readonly string[]; truncated: readonly string[] };
 
 /** Columns are not truncated below this width. */
 const MIN_WIDTH = 12;

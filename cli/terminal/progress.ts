@@ -43,7 +43,7 @@ export function createProgress(clock: Clock, terminal: NodeJS.WriteStream = proc
 }
 
 /** `[#####               ] 25%  12000 lines, 24000/s, 2 s left`; without a total it shows bytes instead of the bar and the time left. */
-export function progressText(lines: number, done: number, total: number | null, elapsedSeconds: number): string {
+function progressText(lines: number, done: number, total: number | null, elapsedSeconds: number): string {
   const perSecond = elapsedSeconds > 0 ? Math.round(lines / elapsedSeconds) : 0;
   const rate = `${lines} lines, ${perSecond}/s`;
   if (total === null || total === 0) return `${(done / 1_048_576).toFixed(1)} MiB, ${rate}`;

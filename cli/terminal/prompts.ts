@@ -6,7 +6,7 @@ import { AppError } from '../../shared/errors.ts';
 // Prompts read stdin and write to stderr, because stdout is for results. Call them only if `canAsk()` is true.
 
 /** A question that is answered with free text. */
-export type TextQuestion = {
+type TextQuestion = {
   message: string;
   /** The answer of Enter alone; Tab writes it, to be changed. */
   initial?: string;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { KeyState } from '../../db/key-columns.ts';
 
 /** The kinds of form fields and prompts; `input-text.ts` parses and formats the text of each kind. */
 export type InputKind =
@@ -35,8 +34,6 @@ export type InputFacts = {
   rows?: number;
   /** Whether a time may be `never`. */
   isEndless?: true;
-  /** For the identifier of a key: the states that the key may have. */
-  statesOfKey?: readonly KeyState[];
   /** Replaces `title` if the label names the key to replace. */
   titleFor?: (successorOf: string | null) => string;
 };

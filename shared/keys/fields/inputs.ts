@@ -142,7 +142,7 @@ export const FIELDS = {
   successorOf: optionalText(
     plain('identifier of the key to replace').register(INPUT_FACTS, {
       ...{ label: 'identifier of the key to replace', title: 'Successor of' },
-      ...{ kind: 'hidden', statesOfKey: ['Active'] },
+      kind: 'hidden',
       flag: ['--successor-of <identifier>', 'the Active key that the new one replaces'],
     }),
   ),
