@@ -110,7 +110,7 @@ describe.skipIf(Bun.which('systemd-analyze') === null)('the units', () => {
 });
 
 test.skipIf(Bun.which('restic') === null)(
-  'a backup is sent off-site, tested, and restored elsewhere',
+  'a backup is sent off-site, checked, and restored elsewhere',
   async () => {
     const folder = tempFolder();
     const settings = join(folder, 'settings');
@@ -140,7 +140,7 @@ test.skipIf(Bun.which('restic') === null)(
     await profilectl('db', 'restore', '--yes', join(folder, 'back/profiles.db'));
     expect(await profilectl('profiles', 'export')).toBe(before);
 
-    // A copy that can't be restored fails the unit.
+    // A damaged copy off-site fails the unit.
     const broken = join(folder, 'broken');
     mkdirSync(broken);
     writeFileSync(join(broken, 'restic'), `#!/bin/sh\nif [ "$1" = restore ]; then echo no database >profiles.db; fi\n`);
