@@ -1,4 +1,3 @@
-import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { ownerSignInFault } from '../requests/cookies.ts';
@@ -10,7 +9,6 @@ export function home({ access, isBehindUnknownProxy, person }: PageContext): Pag
   const fault = person === null ? ownerSignInFault(config, isBehindUnknownProxy) : null;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   const button = (path: string, text: string) => html`<a class="button" href="${publicPath(config, path)}">${text}</a>`;
-  const days = usualWaitDays(access);
   const [start, text] =
     person?.kind === 'admin'
       ? (['/developers/admin', 'Requests to decide on'] as const)
@@ -24,7 +22,7 @@ ${fault === null ? html`<p>${entry}</p>` : html`<p class="note">${fault}</p>`}
 <h2>How it works</h2>
 <ol>
 <li>Request a key: say what your program does and what it needs.</li>
-<li>An admin decides${days === null ? '' : `, usually ${usualWaitText(days)}`}. You get an e-mail either way.</li>
+<li>An admin decides. You get an e-mail either way.</li>
 <li>The approval e-mail contains the key’s secret, which your program sends with each request.</li>
 </ol>
 <p>The ${link('/docs', 'API documentation')} describes every request and response.</p>

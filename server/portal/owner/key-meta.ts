@@ -1,6 +1,6 @@
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { countOlder, usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
+import { countOlder } from '../../../shared/keys/waiting.ts';
 import { type Level, lastSpentMs } from '../../../shared/limits/levels.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
@@ -21,16 +21,14 @@ export function keyMeta(
   const { state, requestedAt, expiresAt } = key;
   const nowMs = access.clock.nowMs();
   const asked = html`requested ${relativeTime(Date.parse(requestedAt), nowMs)}`;
-  if (state === 'pending') return [asked, ...waiting(access, key)];
+  if (state === 'pending') return [asked, waiting(access, key)];
   const usedAtMs = Math.max(countedAtMs ?? 0, lastSpentMs(levels) ?? 0);
   const used = usedAtMs === 0 ? null : html`last used ${relativeTime(usedAtMs, nowMs)}`;
   if (!hasSecret(state)) return [asked, ...(used === null ? [] : [used])];
   return [used ?? 'not used yet', ...(expiresAt === null ? [] : [endText(key, nowMs)])];
 }
 
-function waiting(access: PageContext['access'], { identifier }: KeyView): string[] {
+function waiting(access: PageContext['access'], { identifier }: KeyView): string {
   const older = countOlder(access, identifier);
-  const before = older === 0 ? 'next in line' : `${countText(older, 'request')} ahead of it`;
-  const days = usualWaitDays(access);
-  return [before, ...(days === null ? [] : [`usually answered ${usualWaitText(days)}`])];
+  return older === 0 ? 'next in line' : `${countText(older, 'request')} ahead of it`;
 }

@@ -1,6 +1,5 @@
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import { type Level, scarcest } from '../../../shared/limits/levels.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
@@ -44,9 +43,7 @@ ${ended.length === 0 ? '' : html`<details${raw(inUse.length === 0 ? ' open' : ''
 }
 
 function noKeys({ access }: PageContext, request: Html): Html {
-  const days = usualWaitDays(access);
-  const usually = days === null ? '' : ` (usually ${usualWaitText(days)})`;
-  return html`<p>No keys yet. A key lets your program look up profiles. You describe the program (2 minutes), an admin answers${usually}, and the secret comes by e-mail.</p>
+  return html`<p>No keys yet. A key lets your program look up profiles. You describe the program (2 minutes), an admin answers, and the secret comes by e-mail.</p>
 <p>${request} <a class="cancel" href="${publicPath(access.config, '/docs')}">API documentation</a></p>`;
 }
 

@@ -7,7 +7,6 @@ import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
 import { checkProfile } from '../../../shared/keys/life/lifecycle.ts';
 import { prefillAgain, prefillFrom } from '../../../shared/keys/life/successor.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { newToken } from '../../../shared/sessions-file/tokens.ts';
 import { type Html, html } from '../../html.ts';
@@ -121,9 +120,7 @@ ${formTo(path('/new'), { text: button, cancel }, ...fields)}`,
 }
 
 async function introduction(context: PageContext): Promise<string> {
-  const days = usualWaitDays(context.access);
-  const when = days === null ? '' : `, usually ${usualWaitText(days)}`;
-  return `An admin reads this and answers by e-mail${when}. ${usedText(await ownInUse(context))}.`;
+  return `An admin reads this and answers by e-mail. ${usedText(await ownInUse(context))}.`;
 }
 
 async function replacing(context: PageContext, identifier: string): Promise<Html> {

@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test';
-import { DAY_MS } from '../../../shared/clock.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
-import { countOlder, usualWaitDays, usualWaitText } from '../../../shared/keys/waiting.ts';
+import { countOlder } from '../../../shared/keys/waiting.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
-import { issue, request } from '../../support/keys.ts';
+import { request } from '../../support/keys.ts';
 import { ownerWorld } from '../../support/portal/owner-pages.ts';
 
 /** A database with enough profiles for this many requests. */
@@ -26,25 +25,4 @@ test('only older requests that are still pending are counted as ahead', async ()
   expect(counts()).toEqual([0, 1, 2, 3]);
   rejectKey(access, { identifier: identifiers[1] as string, reason: 'No.', by: onBox('root') });
   expect([countOlder(access, identifiers[2] as string), countOlder(access, identifiers[3] as string)]).toEqual([1, 2]);
-});
-
-test('the usual wait is the median of the last 20 decisions in whole days, null before the fifth, and cached for a minute', async () => {
-  const { access, clock } = await world(30);
-  let profile = 0;
-  const decideAfter = async (days: number) => {
-    const identifier = await request(access, { profile: `p${profile++}` });
-    clock.advance(days * DAY_MS);
-    rejectKey(access, { identifier, reason: 'No.', by: onBox('root') });
-  };
-  for (const days of [9, 1, 9, 2]) await decideAfter(days);
-  expect(usualWaitDays(access)).toBeNull();
-  // Approved at once.
-  await issue(access, { profile: `p${profile++}` });
-  clock.advance(59_999);
-  expect(usualWaitDays(access)).toBeNull();
-  clock.advance(1);
-  expect(usualWaitDays(access)).toBe(2);
-  for (let n = 0; n < 19; n++) await decideAfter(0.01);
-  expect(usualWaitDays(access)).toBe(1);
-  expect([usualWaitText(1), usualWaitText(2)]).toEqual(['within a day', 'in 2 days']);
 });
