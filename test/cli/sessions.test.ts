@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Access } from '../../shared/sessions-file/access.ts';
+import { runCommand } from '../support/machine/command.ts';
+import { testAccess } from '../support/portal/access.ts';
+
+// Each file of sessions/ has sessions with the commands of one noun: `# what it shows`, and then `$ profilectl …` lines, which
+// run in order in a fresh world. Below each command is what it printed: stdout as it is, stderr with `! `, and `[exit code]`
+// unless it is 0. `$ cat > name <<< text` writes a file beside the database; `$ profilectl … <<< text` types stdin, in which
+// `\n` is a line break. Identifiers have names that later commands may use, such as `<id-001>`; secrets, times and the
+// folder look the same in each run. `UPDATE=1 bun test test/cli/sessions.test.ts` records; read what it recorded.
+
+const FOLDER = join(import.meta.dir, 'sessions');
+
+const IDENTIFIERS = 'SELECT identifier FROM api_keys UNION ALL SELECT identifier FROM platform_tokens';
+
+/** Gives identifiers, secrets, links, times and the folder stable names as wide as they are, and finds identifiers again. */
+function naming({ db, folder }: Access & { folder: string }) {
+  const names = new Map<string, string>();
+  return {
+    hide: (printed: string) => {
+      for (const { identifier } of db.$client.query<{ identifier: string }, []>(IDENTIFIERS).all()) {
+        if (!names.has(identifier)) names.set(identifier, `<id-${String(names.size + 1).padStart(3, '0')}>`);
+      }
+      const stable = printed
+        .replaceAll(folder, '<folder>')
+        .replace(/(?<=pl[kpt]_[0-9A-Za-z]{8}_)[0-9A-Za-z]{38}/g, '<secret>')
+        .replace(/(?<=\/enrol#)[\w-]{43}/g, '<secret>')
+        .replace(/\d{4}-\d{2}-\d{2}[T ][\d:.]{5,12}/g, (time) => time.replace(/\d/g, '0'));
+      return [...names].reduce((text, [real, name]) => text.replaceAll(real, name), stable);
+    },
+    reveal: (typed: string) =>
+      [...names].reduce((text, [real, name]) => text.replaceAll(name, real), typed.replaceAll('<folder>', folder)),
+  };
+}
+
+/** The words of a line as a shell splits them, without expansion. */
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ''));
+}
+
+/** Runs the commands of a session, and returns it with what they printed now. */
+async function replay(session: string): Promise<string> {
+  const access = testAccess();
+  const variables = {
+    DATABASE_PATH: access.config.databasePath,
+    PUBLIC_URL: 'https://api.example.org',
+    MAIL_URL: `file:${join(access.folder, 'mail')}`,
+  };
+  const names = naming(access);
+  const lines: string[] = [];
+  for (const line of session.split('\n').filter((each) => /^[#$]/.test(each))) {
+    lines.push(line);
+    if (line.startsWith('#')) continue;
+    const [command = '', input = ''] = names.reveal(line.slice(2)).split(' <<< ');
+    const stdin = input.replaceAll('\\n', '\n');
+    const [program, ...words] = wordsOf(command);
+    if (program === 'cat') {
+      writeFileSync(join(access.folder, basename(words.at(-1) ?? '')), stdin, { mode: 0o600 });
+      continue;
+    }
+    const { code, stdout, stderr } = await runCommand(words, { variables, stdin });
+    lines.push(...names.hide(stdout).split('\n').slice(0, -1));
+    lines.push(
+      ...names
+        .hide(stderr)
+        .split('\n')
+        .slice(0, -1)
+        .map((text) => `! ${text}`),
+    );
+    if (code !== 0) lines.push(`[${code}]`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.txt'))) {
+  const path = join(FOLDER, file);
+  const sessions = readFileSync(path, 'utf8').split(/^(?=# )/m);
+  const now: string[] = [];
+  for (const session of sessions) {
+    test(`${basename(file, '.txt')}: ${session.split('\n', 1)[0]?.slice(2)}`, async () => {
+      const replayed = await replay(session);
+      now.push(replayed);
+      if (process.env.UPDATE === undefined) expect(replayed.trimEnd()).toBe(session.trimEnd());
+      else if (now.length === sessions.length) writeFileSync(path, now.join('\n'));
+    });
+  }
+}
