@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
 import { cleanEnvironment, commandEnvironment, fromSource, PROJECT, profilectlWords } from '../../support/cli.ts';
+import { eventually } from '../../support/eventually.ts';
 import { registerAt } from '../../support/portal/admins.ts';
 import { fetchPage } from '../../support/portal/pages.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
@@ -79,7 +80,7 @@ test('the demo’s printed instructions let an owner and an admin sign in, and a
   const post = (path: string, form: Record<string, string>, cookie = '') =>
     fetchPage({ url }, path, { method: 'POST', body: new URLSearchParams(form).toString(), headers: { cookie } });
   const asked = await post('/developers/sign-in', { name, address, next: '' });
-  const code = await until(() => run(lineWith('Z-sign-in.eml')).trim());
+  const code = await eventually(() => run(lineWith('Z-sign-in.eml')).trim());
   const entered = await post('/developers/sign-in/code', { code, next: '' }, cookiesOf(asked));
   expect(entered.status).toBe(303);
   const page = await fetchPage({ url }, '/developers/keys', { headers: { cookie: cookiesOf(entered) } });
@@ -116,14 +117,4 @@ function cookiesOf({ headers }: Response): string {
     .getSetCookie()
     .map((value) => value.split(';', 1)[0])
     .join('; ');
-}
-
-/** Polls until there is a result, for at most ten seconds, because the mail is sent after the response. */
-async function until(read: () => string): Promise<string> {
-  const deadline = performance.now() + 10_000;
-  for (;;) {
-    const found = read();
-    if (found !== '' || performance.now() > deadline) return found;
-    await Bun.sleep(20);
-  }
 }

@@ -4,6 +4,7 @@ import { startSweeping } from '../../../../server/portal/sign-in/sweeping.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { closeSessionsFile, openSessionsFile } from '../../../../shared/sessions-file/sessions-file.ts';
 import { requestCode } from '../../../../shared/sign-in/codes.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { serverOn } from '../../../support/http.ts';
 import { importLines } from '../../../support/import.ts';
 import { CLIENT } from '../../../support/portal/access.ts';
@@ -16,11 +17,6 @@ const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 const count = (sqlite: Pick<Database, 'query'>, table: string) =>
   (sqlite.query(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
 
-/** Polls until a condition is true. */
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await Bun.sleep(10);
-}
-
 test('a server deletes sessions whose owner has changed', async () => {
   const deps = { ...testDeps(), clock: testClock() };
   await importLines(deps, [ADA]);
@@ -32,7 +28,7 @@ test('a server deletes sessions whose owner has changed', async () => {
   const server = await serverOn(deps);
   expect((await fetchPage(server, '/developers')).status).toBe(200);
   using file = new Database(`${databasePath}.sessions`, { readonly: true });
-  await until(() => countSignInRows(file, 'browser') === 0);
+  await eventually(() => countSignInRows(file, 'browser') === 0);
   await server.stop();
 });
 
@@ -45,14 +41,14 @@ test('expired rows are deleted repeatedly, from the log of the file too, and a f
     requestCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
     signInOwner(access, ADA.id);
     clock.advance(600_000);
-    await until(() => countTickets(sqlite, 'sign-in code') === 0);
+    await eventually(() => countTickets(sqlite, 'sign-in code') === 0);
     expect([countSignInRows(sqlite, 'browser'), count(sqlite, 'mail_counts')]).toEqual([1, 4]);
     sqlite.run('ALTER TABLE mail_counts RENAME TO elsewhere');
     clock.advance(38 * DAY_MS);
-    await until(() => events.length > 0);
+    await eventually(() => events.length > 0);
     expect(events[0]).toEqual(['warn', 'Expired sessions could not be deleted.']);
     sqlite.run('ALTER TABLE elsewhere RENAME TO mail_counts');
-    await until(() => countSignInRows(sqlite, 'browser') === 0);
+    await eventually(() => countSignInRows(sqlite, 'browser') === 0);
     const { size } = Bun.file(`${access.sessions.path}-wal`);
     expect(size).toBe(0);
   } finally {
