@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import type { Db, Opened } from './db/connect.ts';
-import type { Mailer } from './mail/mail.ts';
+import { isMailAddress } from './mail/address.ts';
+import type { Mailer } from './mail/send.ts';
 import { type Random, systemRandom } from './random.ts';
 
 /**
@@ -37,8 +38,13 @@ export function createMailDeps(config: Config): Pick<Deps, 'clock' | 'mailer' | 
     mailer: async () => {
       if (config.mail === null) return null;
       // Loading nodemailer takes about 30 ms, a quarter of the time of `keys list`, and most commands send no mail.
-      const { createMailer } = await import('./mail/mailer.ts');
-      return createMailer(config.mail, config.mailFrom, { senderName: config.publicName });
+      const { createMailer } = await import('./mail/send.ts');
+      const { contact, mail, mailFrom, publicName, publicUrl } = config;
+      return createMailer(mail, mailFrom, {
+        senderName: publicName,
+        replyTo: contact !== null && isMailAddress(contact) ? contact : null,
+        machine: new URL(publicUrl).hostname,
+      });
     },
     config,
   };

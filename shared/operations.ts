@@ -66,7 +66,7 @@ export function isUnfinished(output: unknown): output is Unfinished {
 
 /** Whether this is the output of an operation that changes keys. */
 export function isOutcome(output: unknown): output is Outcome {
-  return typeof output === 'object' && output !== null && 'noticeIds' in output;
+  return typeof output === 'object' && output !== null && 'mailIds' in output;
 }
 
 /** Throws the `forbidden` and `not_found` of {@link perform}. */

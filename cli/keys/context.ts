@@ -4,11 +4,11 @@ import type { Deps } from '../../shared/deps.ts';
 import { keyVersion } from '../../shared/keys/key-version.ts';
 import type { Outcome } from '../../shared/keys/life/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
+import { sendStored } from '../../shared/mail/outbox.ts';
 import type { Operation } from '../../shared/operations/entry.ts';
 import { isOutcome, OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/profile-version.ts';
-import { sendOnce } from '../../shared/upkeep/delivery/deliver.ts';
 import type { Globals } from '../context.ts';
 import { type Operator, withShownVersion } from '../database.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
@@ -69,8 +69,8 @@ export async function performAndSend<Input extends object, Output>(
 ): Promise<Output> {
   const output = await performWhole(deps, actor, operation, input);
   if (!isOutcome(output)) return output;
-  const { identifier, noticeIds, warning } = output;
-  return { ...output, warning: warning ?? (await sendOnce(deps, { identifier }, noticeIds)) };
+  const { mailIds, warning } = output;
+  return { ...output, warning: warning ?? (await sendStored(deps, mailIds)) };
 }
 
 /** Performs an operation that changes a key, prints warnings to stderr, and prints the key ({@link printKey}). */

@@ -6,7 +6,6 @@ import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { shownProfile } from '../../shared/profiles/profile-version.ts';
 import { signOwnerOut } from '../../shared/sign-in/end-all.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
-import { sendOnce } from '../../shared/upkeep/delivery/deliver.ts';
 import { withAccess } from '../access.ts';
 import { withContext, withShownVersion } from '../database.ts';
 import { endedNumbers, endedText } from '../terminal/ended-sign-ins.ts';
@@ -108,16 +107,13 @@ function exportAll(command: Command): Promise<void> {
   });
 }
 
-/** Bans a profile or lifts the ban, tries once to send the mails about it, and prints the profile. */
+/** Bans a profile or lifts the ban, and prints the profile. */
 function setBanned(command: Command, username: string, banned: boolean): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { id } = findProfile(deps.db, username);
     const by = withShownVersion(actor, shownProfile(deps.db, id));
-    const noticeIds: number[] = [];
-    const onKeys = effectsOnKeys(actor, (noticeId) => noticeIds.push(noticeId));
+    const onKeys = effectsOnKeys(actor, deps.config);
     const line = changeProfile(deps, { id, by, decide: () => ({ banned }), onKeys });
-    const warning = await sendOnce(deps, { profileId: id }, noticeIds);
-    if (warning !== null) notice(`Warning: ${warning}`);
     printProfile(line, json);
   });
 }

@@ -54,7 +54,7 @@ async function importLines(deps: Deps, head: FeedHead, lines: AsyncIterable<Uint
     strict: !head.partial,
     ...(head.asOfMs !== null && { asOfMs: head.asOfMs }),
     by: { kind: 'platform', name: head.name },
-    onKeys: effectsOfBackend(head),
+    onKeys: effectsOfBackend(head, config),
   });
   const { imported, deleted, newer, refused, dropped, details } = outcome;
   const { notThere, unaddressed, newerIds } = details;

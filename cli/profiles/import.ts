@@ -134,7 +134,7 @@ async function importSource(
       strict,
       ...(asOfMs !== undefined && { asOfMs }),
       by: actor,
-      onKeys: effectsOnKeys(actor),
+      onKeys: effectsOnKeys(actor, deps.config),
       ...(prune !== null && { prune: { limitPercent: prune.limitPercent, confirm } }),
       ...(rejects !== undefined && { rejects }),
       ...callbacks,

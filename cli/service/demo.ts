@@ -78,7 +78,7 @@ async function importSample(deps: Deps): Promise<number> {
     merge: false,
     strict: true,
     by,
-    onKeys: effectsOnKeys(by),
+    onKeys: effectsOnKeys(by, deps.config),
   });
   return imported;
 }

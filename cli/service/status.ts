@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { describeEnvironment, type EnvironmentOrigin } from '../../shared/config/environment.ts';
 import { closeDatabase, openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
+import type { MailStatus } from '../../shared/mail/outbox.ts';
 import { bytesText, cleanForTerminal } from '../../shared/text.ts';
 import type { ErasureStatus } from '../../shared/upkeep/erasure-status.ts';
-import type { NoticeStatus } from '../../shared/upkeep/notice-status.ts';
 import type { SessionStatus } from '../../shared/upkeep/session-status.ts';
 import { readStatus, type Status } from '../../shared/upkeep/status.ts';
 import { configOf } from '../configuration.ts';
@@ -53,7 +53,7 @@ function statusText(
   status: Omit<Status, 'isServed'>,
   nowMs: number,
 ): string {
-  const { schema, database, quotas, profiles, keys, queue, openAttempts, erasure, notices, signIns, warnings } = status;
+  const { schema, database, quotas, profiles, keys, queue, openAttempts, erasure, mails, signIns, warnings } = status;
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema}`],
     ['Server', serverText(server, nowMs)],
@@ -65,7 +65,7 @@ function statusText(
     ['Keys', keysLine(keys)],
     ['Queue', queueLine(queue, nowMs)],
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
-    ['Mails', mailsLine(notices, nowMs)],
+    ['Mails', mailsLine(mails, nowMs)],
     ['Signed in', signInsLine(signIns)],
     ['Last import', lastImportText(status.lastImport, nowMs)],
     ['Last feed', lastImportText(status.lastFeed, nowMs)],
@@ -75,7 +75,7 @@ function statusText(
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
   const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);
-  const undelivered = undeliveredLines(notices);
+  const undelivered = undeliveredLines(mails);
   return [...lines, ...undelivered, '', ...(remarks.length === 0 ? ['No warnings.'] : remarks)].join('\n');
 }
 
@@ -108,7 +108,7 @@ function queueLine({ pending, oldestAt }: Status['queue'], nowMs: number): strin
   return `${counted(pending, 'request')}, the oldest waiting for ${ageText(oldestAt, nowMs)}`;
 }
 
-function mailsLine({ waiting, oldestAt, undelivered }: NoticeStatus, nowMs: number): string {
+function mailsLine({ waiting, oldestAt, undelivered }: MailStatus, nowMs: number): string {
   if (undelivered.length === 0) return 'none overdue';
   const since = oldestAt === null ? '' : `, the oldest for ${ageText(oldestAt, nowMs)}`;
   const rest = undelivered.length - waiting;
@@ -127,7 +127,7 @@ const MAX_MAILS_SHOWN = 10;
 const INDENT = '  ';
 
 /** The latest undelivered mails as a table, each with its tries and the reason below. */
-function undeliveredLines({ undelivered }: NoticeStatus): string[] {
+function undeliveredLines({ undelivered }: MailStatus): string[] {
   const latest = undelivered.slice(-MAX_MAILS_SHOWN);
   if (latest.length === 0) return [];
   const rows = latest.map(({ at, identifier, uid, kind, to, result }) => {

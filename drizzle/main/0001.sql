@@ -188,29 +188,27 @@ BEGIN
 	SELECT RAISE(ABORT, 'the log is append-only');
 END;
 
-CREATE TABLE "notices" (
+CREATE TABLE `mails` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`identifier` text,
 	`profile_id` integer,
+	`identifier` text,
 	`kind` text NOT NULL,
-	`recipient` text NOT NULL,
-	`about` text NOT NULL,
+	`to` text,
+	`subject` text NOT NULL,
+	`body` text NOT NULL,
 	`at` integer NOT NULL,
 	`tries` integer DEFAULT 0 NOT NULL,
 	`next_try_at` integer NOT NULL,
 	`result` text DEFAULT 'waiting' NOT NULL,
 	`fault` text,
-	`sent_at` integer,
-	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`),
 	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE cascade,
-	CONSTRAINT "notices_tries" CHECK(`tries` >= 0),
-	CONSTRAINT "notices_result" CHECK(`result` IN ('waiting', 'accepted', 'refused', 'dropped', 'moot')),
-	CONSTRAINT "notices_subject" CHECK((`identifier` IS NOT NULL) + (`profile_id` IS NOT NULL) = (`kind` <> 'enrolment'))
+	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`),
+	CONSTRAINT "mails_tries" CHECK(`tries` >= 0),
+	CONSTRAINT "mails_result" CHECK(`result` IN ('waiting', 'accepted', 'refused', 'dropped'))
 ) STRICT;
-CREATE INDEX `notices_key` ON `notices` (`identifier`,`recipient`,`id`);
-CREATE INDEX `notices_profile` ON `notices` (`profile_id`,`recipient`,`id`);
-CREATE INDEX `notices_waiting` ON `notices` ((kind = 'address'),`next_try_at`) WHERE result = 'waiting';
-CREATE INDEX `notices_requests` ON `notices` (`recipient`,`sent_at`) WHERE kind = 'request';
+CREATE INDEX `mails_profile` ON `mails` (`profile_id`,`kind`,`at`);
+CREATE INDEX `mails_waiting` ON `mails` ((kind = 'address'),`next_try_at`) WHERE result = 'waiting';
+CREATE INDEX `mails_reminders` ON `mails` (`identifier`,`at`) WHERE kind = 'reminder';
 
 CREATE TABLE `last_import` (
 	`id` integer PRIMARY KEY NOT NULL,
@@ -347,7 +345,6 @@ WHEN NEW.`successor_of` IS NOT OLD.`successor_of`
 BEGIN
 	SELECT RAISE(ABORT, 'what a key succeeds never changes');
 END;
-CREATE INDEX `notices_webhook` ON `notices` (`result`,`next_try_at`) WHERE recipient = 'webhook';
 
 INSERT INTO `profile_changes` DEFAULT VALUES;
 

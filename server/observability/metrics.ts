@@ -96,7 +96,7 @@ function profileFamily(profiles: number): Family {
 
 /** Metrics of keys, approvals and mails, read from the database because commands change them too. */
 function keyFamilies(db: Opened, nowMs: number): Family[] {
-  const { states, oldestPendingAt, attempts, notices } = readKeyStats(db, nowMs);
+  const { states, oldestPendingAt, attempts, mails } = readKeyStats(db, nowMs);
   const { open, ...ended } = attempts;
   return [
     {
@@ -124,10 +124,10 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
       samples: samplesBy('outcome', ended),
     },
     {
-      name: 'profile_lookup_notices',
+      name: 'profile_lookup_mails',
       help: 'Mails without a secret (requests, decisions, reminders) by outcome; waiting ones are undelivered.',
       type: 'gauge',
-      samples: samplesBy('result', notices),
+      samples: samplesBy('result', mails),
     },
   ];
 }

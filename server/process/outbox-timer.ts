@@ -1,6 +1,9 @@
 import { within } from '../../shared/clock.ts';
 import { dropErasedProfiles } from '../../shared/db/erasures.ts';
+import { openBeside } from '../../shared/db/open-beside.ts';
+import { withTables } from '../../shared/db/tables.ts';
 import type { AppError } from '../../shared/errors.ts';
+import { storeReminders } from '../../shared/mail/reminders.ts';
 import { type Repeating, repeat } from './repeating.ts';
 import type { Service } from './service.ts';
 
@@ -9,7 +12,7 @@ type Search = {
   readonly deps: Service['deps'];
   readonly log: Service['log'];
   /** See {@link startOutboxTimer}. */
-  readonly send: () => Promise<boolean>;
+  readonly send: () => Promise<void>;
   /** When to search for keys that expire soon, by the monotonic clock. */
   remindAtMs: number;
   /** When to search for ids of erased profiles that no longer have to be kept, by the monotonic clock. */
@@ -24,7 +27,7 @@ const FIRST_AFTER_MS = 100;
 /** The time between searches for mails that commands could not deliver, and for expired keys. */
 const SEARCH_MS = 5_000;
 
-/** The time until the next search if the mail server accepts nothing, or the database is locked or can't be written. */
+/** The time until the next search if the database is locked or can't be written. */
 const PAUSE_MS = 60_000;
 
 /** The time between searches for keys that expire soon, and for ids of erased profiles that no longer have to be kept. */
@@ -34,13 +37,9 @@ const REMIND_MS = 3_600_000;
 const STOP_MS = 10_000;
 
 /**
- * Searches periodically for due mails without a secret, and for expired keys. `send` sends the mails in another thread, and
- * resolves to whether to pause before the next ones. Errors are logged, and the next search retries.
+ * Searches periodically for due mails without a secret, and for expired keys. `send` sends the mails in another thread. Errors are logged, and the next search retries.
  */
-export function startOutboxTimer(
-  { deps, log }: Pick<Service, 'deps' | 'log'>,
-  send: () => Promise<boolean>,
-): Repeating {
+export function startOutboxTimer({ deps, log }: Pick<Service, 'deps' | 'log'>, send: () => Promise<void>): Repeating {
   const nowMs = deps.clock.monotonicMs();
   const state: Search = { deps, log, send, remindAtMs: nowMs, dropAtMs: nowMs, lastFault: null };
   const timer = repeat(() => search(state), FIRST_AFTER_MS);
@@ -52,12 +51,16 @@ async function search(state: Search): Promise<number> {
   const { deps, log } = state;
   let isToPause = true;
   try {
-    const { prepareNotices } = await import('../../shared/upkeep/delivery/deliver.ts');
+    const { isMailDue } = await import('../../shared/mail/outbox.ts');
     const { expireKeys } = await import('../../shared/keys/life/expire.ts');
     const nowMs = deps.clock.monotonicMs();
     const isReminding = nowMs >= state.remindAtMs && deps.clock.settledMs() !== null;
-    isToPause = prepareNotices(deps, isReminding) ? await state.send() : false;
-    if (isReminding) state.remindAtMs = nowMs + REMIND_MS;
+    if (isReminding) {
+      remind(deps);
+      state.remindAtMs = nowMs + REMIND_MS;
+    }
+    if (isMailDue(deps)) await state.send();
+    isToPause = false;
     expireKeys(deps);
     dropOldErasures(state, nowMs);
     state.lastFault = null;
@@ -69,6 +72,13 @@ async function search(state: Search): Promise<number> {
     state.lastFault = message;
   }
   return isToPause ? PAUSE_MS : SEARCH_MS;
+}
+
+/** Stores the due reminders. */
+function remind({ clock, config }: Service['deps']): void {
+  if (config.mail === null) return;
+  using beside = openBeside(config.databasePath);
+  storeReminders(withTables({ $client: beside }), clock, config);
 }
 
 /** Deletes the ids of profiles erased long ago, every hour; if there are many, one batch per search. */

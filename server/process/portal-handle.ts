@@ -19,7 +19,7 @@ export type PortalHandle = {
    * Sends the mails that are due. Resolves to whether to pause before the next ones, because the mail server accepted
    * nothing or the thread died. Throws the errors of `sendNotices`.
    */
-  sendMails: () => Promise<boolean>;
+  sendMails: () => Promise<void>;
   /** Announces that the server is about to stop: no more approvals start, but pages are still served. */
   beginStop: () => void;
   /** Waits for background work, then ends the thread; called once no request is in flight. */
@@ -46,7 +46,7 @@ type Thread = {
   /** Called when the thread has ended. A port that was posted to it while it was ending would never report that. */
   readonly onEnd: (() => void)[];
   /** Settled with the outcome of the mails that the thread is sending; null while it sends none. */
-  mails: PromiseWithResolvers<boolean> | null;
+  mails: PromiseWithResolvers<void> | null;
   lastError: string | null;
 };
 
@@ -106,7 +106,7 @@ function wake(state: State): void {
   }
 }
 
-async function sendMails(state: State): Promise<boolean> {
+async function sendMails(state: State): Promise<void> {
   state.thread ??= start(state);
   const { thread } = state;
   thread.mails ??= Promise.withResolvers();
@@ -151,7 +151,7 @@ function onThreadMessage(thread: Thread, log: Log, message: FromPortal): void {
 }
 
 function endMails(thread: Thread, end: MailsEnd): void {
-  if ('isToPause' in end) thread.mails?.resolve(end.isToPause);
+  if (end === null) thread.mails?.resolve();
   else thread.mails?.reject(new AppError(end.code, end.sentence, { cause: end.cause }));
   thread.mails = null;
 }
@@ -159,7 +159,7 @@ function endMails(thread: Thread, end: MailsEnd): void {
 /** Removes a thread that has ended, so that the next request starts a new one. May be called twice. */
 function removeThread(state: State, thread: Thread): void {
   thread.ended.resolve();
-  thread.mails?.resolve(true);
+  thread.mails?.resolve();
   if (state.thread !== thread) return;
   state.thread = null;
   for (const onEnd of thread.onEnd) onEnd();

@@ -24,7 +24,7 @@ export type ToPortal =
   | { kind: 'stop' };
 
 /** The outcome of sending mails: whether to pause before the next ones, or the error that prevented it. */
-export type MailsEnd = { isToPause: boolean } | { code: ErrorCode; sentence: string; cause: string | undefined };
+export type MailsEnd = null | { code: ErrorCode; sentence: string; cause: string | undefined };
 
 /** A message from the portal's thread: the outcome of sending mails, an event to log, or that it has finished. */
 export type FromPortal = { kind: 'mails'; end: MailsEnd } | { kind: 'event'; event: PortalEvent } | { kind: 'stopped' };

@@ -1,8 +1,8 @@
 import type { Config } from '../../shared/config/config.ts';
 import { createMailDeps } from '../../shared/deps.ts';
 import { AppError } from '../../shared/errors.ts';
+import { sendDueMails } from '../../shared/mail/outbox.ts';
 import { closeAccess, openAccess, renewSessions } from '../../shared/sessions-file/open-access.ts';
-import { sendNotices } from '../../shared/upkeep/delivery/deliver.ts';
 import { collectAfterStart } from '../observability/collector.ts';
 import { describeFault } from '../observability/log.ts';
 import { createPortalApp } from '../portal/app.ts';
@@ -80,7 +80,8 @@ function wake(thread: Thread): void {
 async function sendMails(thread: Thread): Promise<void> {
   try {
     const deps = createMailDeps(thread.config);
-    post({ kind: 'mails', end: { isToPause: await sendNotices(deps, report, () => thread.isStopping) } });
+    await sendDueMails(deps, report, () => thread.isStopping);
+    post({ kind: 'mails', end: null });
   } catch (error) {
     const fault = error instanceof AppError ? error : new AppError('internal', null, { cause: error });
     const cause = fault.cause === undefined ? undefined : describeFault(fault.cause);

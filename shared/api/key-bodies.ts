@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  ATTEMPT_RESULTS,
-  KEY_EVENTS,
-  KEY_STATES,
-  NOTICE_KINDS,
-  type NoticeKind,
-  PERMISSIONS,
-} from '../db/key-columns.ts';
+import { ATTEMPT_RESULTS, KEY_EVENTS, KEY_STATES, PERMISSIONS } from '../db/key-columns.ts';
 import { IDENTIFIER } from '../keys/list-cursor.ts';
 import { USAGE_OUTCOMES, type UsageOutcome } from '../keys/usage-outcomes.ts';
 import type { HistoryView, KeyView } from '../keys/view.ts';
@@ -76,7 +69,6 @@ const Detail = z.object({
   successorOf: Identifier.exactOptional(),
   retiresOldAt: time.exactOptional(),
   successor: Identifier.exactOptional(),
-  mail: z.enum(Object.keys(NOTICE_KINDS) as NoticeKind[]).exactOptional(),
   to: text,
 });
 

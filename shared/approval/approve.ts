@@ -5,8 +5,8 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Grant } from '../keys/fields/input-groups.ts';
 import { hashSecret, newSecret } from '../keys/secret.ts';
-import type { Mailer } from '../mail/mail.ts';
-import { approvalMail } from '../mail-texts/mails.ts';
+import type { Mailer } from '../mail/send.ts';
+import { approvalMail } from '../mail/texts/mails.ts';
 import { notConfirmedText, refusedText, standingOf, stillOpenText, whatHappened } from './approval-end.ts';
 import { type Attempt, activateKey, beginAttempt, closeAttempt, isOpenStill, type NotAccepted } from './attempt.ts';
 
@@ -96,9 +96,9 @@ async function deliver(
   { secret, signal }: { secret: string; signal: AbortSignal },
 ): Promise<void> {
   const { key, owner, address, grant, predecessor } = attempt;
-  const sending = mailer.send(
-    approvalMail({
-      to: address,
+  const sending = mailer.send({
+    to: address,
+    ...approvalMail({
       identifier: key.identifier,
       secret,
       keyName: key.name,
@@ -111,7 +111,7 @@ async function deliver(
       contact: deps.config.contact,
       pages: ownerPages(deps.config),
     }),
-  );
+  });
   const delivery = await Promise.race([sending, givenUp(signal)]);
   if (delivery.outcome === 'accepted') return;
   const closing = tryToClose(deps, attempt, delivery);

@@ -26,7 +26,7 @@ import {
   readOwner,
   type StoredAttempt,
 } from '../keys/record.ts';
-import type { Delivery } from '../mail/mail.ts';
+import type { Delivery } from '../mail/send.ts';
 
 // The transactions of an approval. Each reads the key and writes what `keys/life/approval.ts` decides.
 

@@ -3,13 +3,12 @@ import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
-import { notices } from '../db/schema/notices.ts';
 import { hasSecret, isExpired } from '../keys/key.ts';
 import { addEvent, moveKey, readKey } from '../keys/record.ts';
 
 /**
  * Ends and clears the keys of a profile, inside the transaction that is about to delete the profile: pending keys are
- * withdrawn, Active and suspended ones revoked; all texts, addresses and waiting mails are deleted, and an `erased`
+ * withdrawn, Active and suspended ones revoked; all texts and addresses are deleted, and an `erased`
  * event is added. Identifiers, times and states stay.
  */
 export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
@@ -25,12 +24,9 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
       .run();
     tx.update(keyAttempts).set({ address: null }).where(eq(keyAttempts.identifier, key.identifier)).run();
     tx.update(keyEvents).set({ detail: null }).where(eq(keyEvents.identifier, key.identifier)).run();
-    tx.delete(notices).where(eq(notices.identifier, key.identifier)).run();
     const { state } = readKey(tx, key.identifier);
     addEvent(tx, key, act, { event: 'erased', fromState: state, toState: state });
   }
-  // Notices about the profile itself, not about its keys.
-  deleteNotices(tx).run({ profileId });
 }
 
 // Prepared, since an import may erase very many profiles, most of which have no key.
@@ -40,12 +36,5 @@ const selectKeys = keepQuery((db) =>
     .select()
     .from(apiKeys)
     .where(eq(apiKeys.profileId, sql.placeholder('profileId')))
-    .prepare(),
-);
-
-const deleteNotices = keepQuery((db) =>
-  db
-    .delete(notices)
-    .where(eq(notices.profileId, sql.placeholder('profileId')))
     .prepare(),
 );

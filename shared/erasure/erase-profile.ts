@@ -9,6 +9,7 @@ import { writeProfiles } from '../db/write.ts';
 import { emptyLog } from '../db-files/empty-log.ts';
 import type { Deps } from '../deps.ts';
 import { noteAddressChange, noteBan } from '../keys/life/profile-change.ts';
+import type { MailConfig } from '../mail/outbox.ts';
 import type { EffectsOnKeys } from '../profiles/edit/pass.ts';
 import { readProfile } from '../profiles/find.ts';
 import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
@@ -80,18 +81,15 @@ const deleteProfile = keepQuery((db) =>
 
 /**
  * The effects of imports and commands on keys and on the log when they erase or ban a profile or change its e-mail
- * address. The log names `by`. `onNotice` is called with the id of each stored mail.
+ * address. The log names `by`.
  */
-export function effectsOnKeys(by: Actor, onNotice: (id: number) => void = () => {}): EffectsOnKeys {
-  const report = (id: number | null) => {
-    if (id !== null) onNotice(id);
-  };
+export function effectsOnKeys(by: Actor, config: MailConfig): EffectsOnKeys {
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
-    readdress: (tx, change, nowMs) => report(noteAddressChange(tx, change, { by, atMs: nowMs })),
+    readdress: (tx, change, nowMs) => noteAddressChange(tx, config, change, { by, atMs: nowMs }),
     erased: (tx, count, nowMs) => addServiceEvent(tx, { atMs: nowMs, by, event: 'erased', count }),
     ban: (tx, { profileId, isBanned }, nowMs) => {
-      report(noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs }));
+      noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs });
       addServiceEvent(tx, { atMs: nowMs, by, event: isBanned ? 'banned' : 'unbanned', profileId });
     },
   };

@@ -4,6 +4,7 @@ import type { Tx } from '../db/connect.ts';
 import { platformErasures } from '../db/schema/people.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { isSameAddress } from '../mail/address.ts';
+import type { MailConfig } from '../mail/outbox.ts';
 import type { EffectsOnKeys } from '../profiles/edit/pass.ts';
 import type { Refusal } from '../profiles/edit/refusal.ts';
 import { foldName } from '../profiles/name.ts';
@@ -25,10 +26,10 @@ const GUARDED = ['email', 'authId', 'banned'] as const;
 const BANNED_STAYS = deletionRefused('a banned profile may not be erased with this token');
 
 /** The effects of a backend's import on keys, and the restrictions of its token. */
-export function effectsOfBackend(limits: BackendLimits): EffectsOnKeys {
+export function effectsOfBackend(limits: BackendLimits, config: MailConfig): EffectsOnKeys {
   const { name, excludesContactFields, eraseLimit } = limits;
   return {
-    ...effectsOnKeys({ kind: 'platform', name }),
+    ...effectsOnKeys({ kind: 'platform', name }, config),
     refuseErasure: (tx, id, nowMs) => {
       const held = tx.select({ banned: profiles.banned }).from(profiles).where(eq(profiles.id, id)).get();
       // Erasures of missing profiles are not counted.

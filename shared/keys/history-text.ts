@@ -13,7 +13,6 @@ export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'even
   if (detail.changes !== undefined) return changesText(detail.changes, detail.successor);
   if (detail.successorOf !== undefined) return `replaces ${detail.successorOf}`;
   if (detail.attempt !== undefined) return attemptText(event, detail.attempt, detail);
-  if (detail.mail !== undefined) return mailText(detail.mail, detail.to, detail.reason);
   if (detail.nameAfter !== undefined) return `"${detail.nameBefore}" → "${detail.nameAfter}"`;
   return detail.reason ?? '';
 }
@@ -24,11 +23,6 @@ function attemptText(event: HistoryView['event'], attempt: number, { retiresOldA
   if (VOIDING_CHANGES.some((change) => change === event)) return `${number[0] ?? 'the approval under way'} voided`;
   if (retiresOldAt !== undefined) return [...number, `the old key expires at ${retiresOldAt}`].join('; ');
   return [...number, ...(reason === undefined ? [] : [reason])].join(': ');
-}
-
-// For owners there are no recipient and no reason.
-function mailText(mail: string, to: string | undefined, reason: string | undefined): string {
-  return to === undefined ? mail : `${mail} to ${to}: ${reason}`;
 }
 
 /** The old and new values of a change; `successor` is the key whose approval changed the expiry. */
@@ -63,5 +57,4 @@ export const EVENT_WORDS: Readonly<Record<KeyEventName, string>> = {
   'profile banned': 'The profile was banned: its keys are refused until the ban is lifted',
   'profile unbanned': 'The ban of the profile was lifted: its Active keys work again',
   erased: 'Erased with its profile',
-  'mail not delivered': 'An e-mail about this key was not delivered',
 };

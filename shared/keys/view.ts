@@ -111,11 +111,11 @@ function storedHistory({ db }: Reader, identifier: string, viewer: ActorKind): H
 // Removes the mail server's responses: they are only for admins and operators, since they may name machines and addresses.
 function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEventDetail | null {
   if (detail === null || !ABOUT_MAILS.includes(event)) return detail;
-  const { reason: _reason, to: _to, isTemporary: _isTemporary, ...shown } = detail;
+  const { reason: _reason, isTemporary: _isTemporary, ...shown } = detail;
   return Object.keys(shown).length === 0 ? null : shown;
 }
 
-const ABOUT_MAILS: readonly KeyEventName[] = ['approval refused', 'approval not confirmed', 'mail not delivered'];
+const ABOUT_MAILS: readonly KeyEventName[] = ['approval refused', 'approval not confirmed'];
 
 /** The matching keys, all or one page, as this kind of viewer may see them: pending first, each group oldest first. */
 export function listKeys(

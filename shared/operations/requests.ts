@@ -63,7 +63,7 @@ requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
   },
   act: async (deps, by, { identifier: key, ...grant }): Promise<Outcome & Unfinished> => {
     const { mailedTo, finish } = await beginApproval(deps, { identifier: key, grant, by });
-    return { identifier: key, noticeIds: [], warning: null, mailedTo, finish };
+    return { identifier: key, mailIds: [], warning: null, mailedTo, finish };
   },
 });
 

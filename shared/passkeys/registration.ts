@@ -1,4 +1,6 @@
 import { and, eq } from 'drizzle-orm';
+import { SERVICE } from '../actor.ts';
+import { adminPages } from '../config/pages.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { admins } from '../db/schema/people.ts';
 import { lockDeadline, whenUnlocked } from '../db/when-unlocked.ts';
@@ -7,7 +9,8 @@ import { AppError } from '../errors.ts';
 import { textInput } from '../keys/fields/input-rules.ts';
 import { parseInput } from '../keys/fields/parse-input.ts';
 import { refuseFormerAdmin } from '../keys/life/admin-generation.ts';
-import { addEnrolmentNotice } from '../outbox/people.ts';
+import { mailAdmins } from '../mail/outbox.ts';
+import { enrolmentMail } from '../mail/texts/people-mails.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
 import { writeSessions } from '../sessions-file/sessions-file.ts';
 import { hashOf } from '../sessions-file/tokens.ts';
@@ -140,7 +143,8 @@ function storePasskey(
   const about = { kind: 'admin', name: admin.name } as const;
   const detail = { passkey: name };
   addPeopleEvent(tx, { ...about, atMs, by: about, event: 'passkey registered', detail });
-  addEnrolmentNotice(tx, config, { admin: admin.name, atMs, address: client.address });
+  const news = { ...config, pages: adminPages(config), admin: admin.name, atMs, address: client.address };
+  mailAdmins(tx, config, null, enrolmentMail(news), { by: SERVICE, atMs });
 }
 
 function aboutOf(secret: string): string {

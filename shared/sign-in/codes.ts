@@ -1,4 +1,4 @@
-import { signInMail } from '../mail-texts/sign-in-mail.ts';
+import { signInMail } from '../mail/texts/sign-in-mail.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
 import { fileKey, writeSessions } from '../sessions-file/sessions-file.ts';
 import { hashOf, keyedHash, newToken } from '../sessions-file/tokens.ts';
@@ -137,8 +137,7 @@ async function sendCode(
     const mailer = await access.mailer();
     if (mailer === null) return 'A sign-in mail was not sent: MAIL_URL is not set.';
     const { publicName, publicUrl, contact } = access.config;
-    const mail = signInMail({
-      to: claim.mailTo?.address ?? NOBODYS_ADDRESS,
+    const text = signInMail({
       code: showCode(code),
       profile: claim.mailTo?.username ?? claim.folded,
       askedAtMs: nowMs,
@@ -148,7 +147,8 @@ async function sendCode(
       publicUrl,
       contact,
     });
-    const delivery = await mailer.send(mail, !isSent);
+    const to = claim.mailTo?.address ?? NOBODYS_ADDRESS;
+    const delivery = await mailer.send({ ...text, to }, { isRehearsal: !isSent });
     if (delivery.outcome === 'accepted') return null;
     return `A sign-in mail was not delivered. ${delivery.reason.replaceAll(showCode(code), '[removed]')}`;
   } catch {

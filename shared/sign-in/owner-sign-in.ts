@@ -1,9 +1,9 @@
 import type { Db } from '../db/connect.ts';
-import { browserName } from '../mail-texts/browser-name.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
 import type { Owner } from '../sessions-file/whose.ts';
 import type { SignIn } from '../sign-ins/row.ts';
 import { beginSignIn } from '../sign-ins/sign-ins.ts';
+import { browserName } from './browser-name.ts';
 import { isKnownBrowser, rememberBrowser } from './known-browsers.ts';
 import { storePendingSignInNotice } from './sign-in-notices.ts';
 

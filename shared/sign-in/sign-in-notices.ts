@@ -1,8 +1,9 @@
 import { asc, eq } from 'drizzle-orm';
+import { SERVICE } from '../actor.ts';
 import { withBusyTimeout } from '../db/busy-timeout.ts';
 import type { Db } from '../db/connect.ts';
 import { write } from '../db/write.ts';
-import { addSignInNotice } from '../outbox/people.ts';
+import { mailSignIn } from '../mail/outbox.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
 import { pendingSignInNotices } from '../sessions-file/schema.ts';
 import { readSessions, writeSessions } from '../sessions-file/sessions-file.ts';
@@ -48,7 +49,7 @@ function storeNotice({ db, config }: Access, row: typeof pendingSignInNotices.$i
   const { profileId, at: atMs, clientAddress: address, clientAgent: agent } = row;
   withBusyTimeout(db.$client, 0, () =>
     write(db, (tx) => {
-      if (isStillBound(db, row)) addSignInNotice(tx, config, { profileId, atMs, address, agent });
+      if (isStillBound(db, row)) mailSignIn(tx, config, { profileId, address, agent }, { by: SERVICE, atMs });
     }),
   );
 }

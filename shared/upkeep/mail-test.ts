@@ -2,7 +2,7 @@ import { isoTime } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
-import { testMail } from '../mail-texts/mails.ts';
+import { testMail } from '../mail/texts/mails.ts';
 
 /**
  * Sends a test mail like a mail with a secret. Throws `usage` if `to` is not an e-mail address, `refused` if `MAIL_URL`
@@ -17,7 +17,7 @@ export async function tryMail(deps: Pick<Deps, 'mailer' | 'clock' | 'config'>, t
   }
   const sentAt = isoTime(deps.clock.nowMs());
   const { publicName, publicUrl, contact } = deps.config;
-  const delivery = await mailer.send(testMail({ to, sentAt, publicName, publicUrl, contact }));
+  const delivery = await mailer.send({ ...testMail({ sentAt, publicName, publicUrl, contact }), to });
   if (delivery.outcome === 'accepted') return;
   const isPermanent = delivery.outcome === 'refused' && delivery.permanent;
   throw new AppError(isPermanent ? 'refused' : 'try_later', delivery.reason);

@@ -7,9 +7,9 @@ import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
 import type { Deps } from '../deps.ts';
 import { eachOutcome, type Outcomes, USAGE_OUTCOMES } from '../keys/usage-outcomes.ts';
 import { type Level, readLevels, scarcest } from '../limits/levels.ts';
+import { type MailStatus, readMailStatus } from '../mail/outbox.ts';
 import { readKeyStats } from '../usage/key-stats.ts';
 import { dayOf } from '../usage/usage-counter.ts';
-import { type NoticeStatus, readMailStatus } from './notice-status.ts';
 import { type ImportStatus, lastImportOf } from './status.ts';
 
 /** A key in a list. The name of the profile is null once it is erased. */
@@ -29,7 +29,7 @@ export type Overview = {
   busiest: (NamedKey & { requests: number; today: number })[];
   limited: LimitedKey[];
   queue: { pending: number; oldestAtMs: number | null };
-  mails: NoticeStatus;
+  mails: MailStatus;
   lastImport: ImportStatus | null;
   lastFeed: ImportStatus | null;
   /** Null if the file system does not report it; `isLow` if backups, upgrades and VACUUM may lack room. */

@@ -14,9 +14,9 @@ import { copyInto, syncPath, type Verified, verifyFile } from '../db-files/snaps
 import { withUnfinished } from '../db-files/unfinished.ts';
 import { logRestore } from '../erasure/service-log.ts';
 import { fileRefusal } from '../errors.ts';
+import { type Dropped, dropRestoredMails } from '../mail/outbox.ts';
 import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
 import { type Facts, refuseOtherVersion, type ShownVersion, versionOf } from '../shown-version.ts';
-import { type Dropped, dropRestoredNotices } from './delivery/store.ts';
 import {
   eraseAgain,
   readErasedProfiles,
@@ -119,9 +119,7 @@ function replaceByCopy(path: string, backup: Backup, temporary: string, by: Acto
   const like = statSync(path, { throwIfNoEntry: false }) === undefined ? dirname(path) : path;
   copyBackup(file, temporary);
   refuseOtherVersion(shown, `The backup ${file}`, () => factsOfBackup(file));
-  const dropped = withFile(temporary, 'write', (copy) =>
-    dropRestoredNotices(withTables({ $client: copy }), systemClock),
-  );
+  const dropped = withFile(temporary, 'write', (copy) => dropRestoredMails(withTables({ $client: copy })));
   giveToOwnerOf(like, temporary);
   const { kept, prepared } = setAside(path, {
     read: (old) => ({ people: readPeople(old), erased: readErasedProfiles(old) }),

@@ -6,6 +6,7 @@ import { certificateWarning } from '../config/report.ts';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { MIGRATIONS } from '../db/migrate.ts';
+import { withTables } from '../db/tables.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
 import { looseModes } from '../db-files/loose-modes.ts';
 import { isServed } from '../db-files/serving.ts';
@@ -13,6 +14,7 @@ import { databaseSize } from '../db-files/size.ts';
 import { listUnfinished } from '../db-files/unfinished.ts';
 import type { ServerDeps } from '../deps.ts';
 import { expiringKeys } from '../keys/life/expire.ts';
+import { type MailStatus, mailWarnings, readMailStatus } from '../mail/outbox.ts';
 import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';
 import { oversizedIds } from '../profiles/lookup/public-size.ts';
@@ -20,7 +22,6 @@ import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
 import { type LastBackup, readLastBackup } from './last-backup.ts';
-import { type NoticeStatus, noticeWarnings, readNoticeStatus } from './notice-status.ts';
 import { type QuotaStatus, quotaWarnings, readQuotaStatus } from './quota-status.ts';
 import { readSessionStatus, type SessionStatus, sessionWarnings } from './session-status.ts';
 
@@ -49,7 +50,7 @@ export type Status = {
   /** Copies for a backup, a restore or an upgrade that were left by a killed process. */
   unfinishedCopies: string[];
   erasure: ErasureStatus;
-  notices: NoticeStatus;
+  mails: MailStatus;
   /** Null if nobody has ever signed in to the Developer Platform, or the file can't be read. */
   signIns: SessionStatus | null;
   /** Whole sentences about problems that an operator should look at. */
@@ -72,7 +73,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const isRunning = isServed(path);
   const lastBackup = readLastBackup(path);
   const erasure = readErasureStatus(db, config);
-  const notices = readNoticeStatus(db, nowMs);
+  const mails = readMailStatus(withTables(db), nowMs);
   const signIns = readSessionStatus(path, nowMs);
   const unfinishedCopies = listUnfinished(path);
   return {
@@ -92,7 +93,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     lastBackup,
     unfinishedCopies,
     erasure,
-    notices,
+    mails,
     signIns: signIns.status,
     warnings: [
       ...looseModes(path),
@@ -103,7 +104,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       quotaWarnings(quotas, isRunning, nowMs),
       erasureWarnings(erasure, path, nowMs),
       oversizeWarning(oversizedProfiles, config.maxProfileBytes),
-      noticeWarnings(notices),
+      mailWarnings(mails),
       sessionWarnings(signIns),
       queueWarning(oldestPendingAt, nowMs),
       expiryWarning(db, nowMs),

@@ -1,21 +1,14 @@
-import { and, count, eq, inArray, lte, min, ne, sql } from 'drizzle-orm';
+import { and, count, eq, inArray, lte, min, sql } from 'drizzle-orm';
 import type { Db, Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import {
-  ATTEMPT_RESULTS,
-  type AttemptResult,
-  KEY_STATES,
-  type KeyState,
-  NOTICE_RESULTS,
-  type NoticeResult,
-} from '../db/key-columns.ts';
+import { ATTEMPT_RESULTS, type AttemptResult, KEY_STATES, type KeyState } from '../db/key-columns.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
-import { notices } from '../db/schema/notices.ts';
+import { MAIL_RESULTS, type MailResult } from '../db/schema/mails.ts';
 import { withTables } from '../db/tables.ts';
 import { attemptResultAt, SECRET_HOLDERS } from '../keys/key.ts';
-import { WEBHOOK } from '../outbox/notice.ts';
+import { countMails } from '../mail/outbox.ts';
 
-/** The numbers of keys, approvals and notices by state, for `status` and the metrics. */
+/** The numbers of keys, approvals and mails by state, for `status` and the metrics. */
 export type KeyStats = {
   /** An Active or suspended key past its expiry counts as expired, even before that state is stored. */
   states: Record<KeyState, number>;
@@ -24,7 +17,7 @@ export type KeyStats = {
   /** Approval attempts by result, which is also that of the mails that carried secrets; `open` ones are in progress. */
   attempts: Record<AttemptResult, number>;
   /** Mails without a secret, by result. */
-  notices: Record<NoticeResult, number>;
+  mails: Record<MailResult, number>;
 };
 
 /** Reads the numbers at this time. A thousand keys take about a millisecond. */
@@ -48,7 +41,7 @@ export function readKeyStats(opened: Opened, nowMs: number): KeyStats {
       states: countedBy(KEY_STATES, countStates(db, nowMs)),
       oldestPendingAt: oldest?.at ?? null,
       attempts,
-      notices: countedBy(NOTICE_RESULTS, countNotices(db)),
+      mails: countedBy(MAIL_RESULTS, countMails(db)),
     };
   });
 }
@@ -62,11 +55,6 @@ function countStates(db: Db, nowMs: number) {
 function countAttempts(db: Db) {
   const { result } = keyAttempts;
   return db.select({ name: result, count: count() }).from(keyAttempts).groupBy(result).all();
-}
-
-function countNotices(db: Db) {
-  const { result, recipient } = notices;
-  return db.select({ name: result, count: count() }).from(notices).where(ne(recipient, WEBHOOK)).groupBy(result).all();
 }
 
 function countedBy<Name extends string>(

@@ -98,7 +98,7 @@ async function world() {
     performAndSend(deps, actor, operationNamed(name), input);
   /** Everything that an operation could have changed or sent. */
   const traces = () => {
-    const tables = ['api_keys', 'key_events', 'key_attempts', 'notices'];
+    const tables = ['api_keys', 'key_events', 'key_attempts', 'mails'];
     return JSON.stringify([
       ...tables.map((table) => deps.db.$client.query(`SELECT * FROM ${table}`).all()),
       mails(deps),
@@ -194,14 +194,14 @@ describe('mails without a secret', () => {
       const { deps, inputFor } = await world();
       const input = await inputFor(name, OWN);
       const person = ALLOWED[name].own.includes('owner') ? PEOPLE.owner : PEOPLE.admin;
-      const stored = () => deps.db.$client.query('SELECT id FROM notices').values().flat();
+      const stored = () => deps.db.$client.query('SELECT id FROM mails').values().flat();
       const [storedBefore, mailsBefore] = [stored(), mails(deps)];
       const operation = operationNamed(name);
       const mailer = () => Promise.reject(new Error('no mail is sent'));
       const outcome = await perform({ ...deps, mailer }, person, operation, input);
-      const noticeIds = stored().filter((id) => !storedBefore.includes(id));
-      expect(outcome).toMatchObject({ noticeIds, warning: null });
-      expect([noticeIds.length > 0, mails(deps)]).toEqual([true, mailsBefore]);
+      const mailIds = stored().filter((id) => !storedBefore.includes(id));
+      expect(outcome).toMatchObject({ mailIds, warning: null });
+      expect([mailIds.length > 0, mails(deps)]).toEqual([true, mailsBefore]);
     });
   }
 });

@@ -5,6 +5,7 @@ import { exportProfiles } from '../../shared/profiles/export.ts';
 import { findProfile } from '../../shared/profiles/find.ts';
 import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/import/import.ts';
 import { onBox } from './actors.ts';
+import { MAIL_CONFIG } from './mail/config.ts';
 
 /** JSON Lines of these objects; strings are included unchanged. */
 export function jsonLines(...lines: readonly (object | string)[]): string {
@@ -22,7 +23,7 @@ export function importLines(
     merge: false,
     strict: false,
     by: onBox('operator'),
-    onKeys: effectsOnKeys(onBox('operator')),
+    onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
     ...options,
   });
 }
@@ -34,7 +35,12 @@ export function changeByHand(
   decide: Parameters<typeof changeProfile>[1]['decide'],
 ): string {
   const by = onBox('operator');
-  return changeProfile(deps, { id: findProfile(deps.db, username).id, by, decide, onKeys: effectsOnKeys(by) });
+  return changeProfile(deps, {
+    id: findProfile(deps.db, username).id,
+    by,
+    decide,
+    onKeys: effectsOnKeys(by, MAIL_CONFIG),
+  });
 }
 
 /** The whole export as text. */

@@ -37,7 +37,7 @@ export async function withSamples<T>(act: (samples: Samples) => Promise<T>): Pro
       merge: false,
       strict: true,
       by: SERVICE,
-      onKeys: effectsOnKeys(SERVICE),
+      onKeys: effectsOnKeys(SERVICE, deps.config),
     });
     const service = createService(deps, () => {});
     try {

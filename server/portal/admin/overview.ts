@@ -1,4 +1,3 @@
-import type { NoticeKind } from '../../../shared/db/key-columns.ts';
 import { countRequests, type Outcomes, USAGE_OUTCOMES } from '../../../shared/keys/usage-outcomes.ts';
 import { bytesText, countText, numberText } from '../../../shared/text.ts';
 import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/upkeep/overview.ts';
@@ -63,7 +62,7 @@ function mailsFact(context: PageContext, { waiting, undelivered }: Overview['mai
 }
 
 /** For kinds of mails whose names differ from the words. */
-const MAIL_WORDS: Partial<Record<NoticeKind, string>> = {
+const MAIL_WORDS: Record<string, string> = {
   submission: 'confirmation of a request',
   exposure: 'report of a found secret',
   'new-sign-in': 'new sign-in',
@@ -71,10 +70,9 @@ const MAIL_WORDS: Partial<Record<NoticeKind, string>> = {
   enrolment: 'new passkey',
 };
 
-/** `owner`, `former address` or `admin 2`, in words. */
+/** `owner`, `former address`, `webhook` or `ADMIN_EMAIL`, in words. */
 function recipientText(to: string): string {
-  const [, number] = /^admin (\d+)$/.exec(to) ?? [];
-  return number === undefined ? `the ${to}` : `address ${number} of ADMIN_EMAIL`;
+  return to === 'ADMIN_EMAIL' ? to : `the ${to}`;
 }
 
 function importFact(last: ImportStatus | null, nowMs: number): Html {

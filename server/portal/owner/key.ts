@@ -1,7 +1,7 @@
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/levels.ts';
-import { curlLine } from '../../../shared/mail-texts/mail-wording.ts';
+import { curlLine } from '../../../shared/mail/texts/mail-wording.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import { numberText } from '../../../shared/text.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import { browserName } from '../../../shared/mail-texts/browser-name.ts';
+import { browserName } from '../../../shared/sign-in/browser-name.ts';
 import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
 import type { Listed, Session } from '../../../shared/sign-ins/row.ts';
 import { endSignIn, listSignIns, MAX_LISTED } from '../../../shared/sign-ins/sign-ins.ts';

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../../actor.ts';
-import type { AttemptResult, KeyEventName, KeyState, NoticeKind, Permission } from '../key-columns.ts';
+import type { AttemptResult, KeyEventName, KeyState, Permission } from '../key-columns.ts';
 import { profiles } from './profiles.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
@@ -136,9 +136,6 @@ export type KeyEventDetail = {
   /** The expiry that this key's approval gave to the replaced key. */
   retiresOldAt?: string;
   successor?: string;
-  /** The mail that was not delivered, and its recipient. */
-  mail?: NoticeKind;
-  to?: string;
 };
 
 /** The history of every key: append-only, which triggers enforce. */

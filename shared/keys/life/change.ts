@@ -2,7 +2,8 @@ import type { Actor } from '../../actor.ts';
 import { writeNow } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
-import { addNotices } from '../../outbox/notice.ts';
+import { type KeyNews, mailOwner } from '../../mail/outbox.ts';
+import { changeMail } from '../../mail/texts/change-mail.ts';
 import { refuseTimePast } from '../expiry.ts';
 import type { KeyChange } from '../fields/input-groups.ts';
 import { SECRET_HOLDERS, stateAt } from '../key.ts';
@@ -26,9 +27,9 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
     const key = requireChangeable(readKey(tx, identifier), act.atMs);
     refuseTimePast(grant.expiresAt ?? null, act.atMs);
     const changed = setGrant(tx, key, grant, act);
-    if (changed === null) return { identifier, noticeIds: [], warning: ALREADY_SO };
-    const notice = { identifier, kind: 'change', about: { event: changed.event }, atMs: act.atMs } as const;
-    return { identifier, noticeIds: addNotices(tx, deps.config, notice), warning: null };
+    if (changed === null) return { identifier, mailIds: [], warning: ALREADY_SO };
+    const textOf = (news: KeyNews) => changeMail({ ...news, changes: changed.changes });
+    return { identifier, mailIds: mailOwner(tx, deps.config, identifier, textOf, act), warning: null };
   });
 }
 

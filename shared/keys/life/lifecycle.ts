@@ -5,7 +5,9 @@ import { apiKeys } from '../../db/schema/keys.ts';
 import { writeNow } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
-import { addNotices, type NewNotice } from '../../outbox/notice.ts';
+import { mailOwner, tellAdmins } from '../../mail/outbox.ts';
+import { requestMail } from '../../mail/texts/admin-mails.ts';
+import { renamingMail, submissionMail } from '../../mail/texts/owner-mails.ts';
 import { findProfile } from '../../profiles/find.ts';
 import { refuseUnlikeProfile } from '../../profiles/profile-version.ts';
 import { cleanForTerminal } from '../../text.ts';
@@ -29,7 +31,7 @@ import { moveAndNotify, type Outcome } from './move.ts';
 import { checkSuccession } from './successor.ts';
 
 // Everything in the life of a key except its approval (`shared/approval/`). Each function checks the rules, changes the database
-// and stores the notices in one immediate transaction; `shared/upkeep/delivery/deliver.ts` sends the mails.
+// and stores the mails in one immediate transaction; `shared/mail/outbox.ts` sends them.
 
 type Optional = 'projectUrl' | 'expectedUsage';
 
@@ -61,7 +63,7 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
   return writeNow(deps, (tx, nowMs) => {
     refuseUnlikeProfile(tx, profileId, request.by);
     const sentBefore = requestedByForm(tx, profileId, formHash);
-    if (sentBefore !== null) return { identifier: sentBefore, noticeIds: [], warning: null };
+    if (sentBefore !== null) return { identifier: sentBefore, mailIds: [], warning: null };
     const owner = ownerWithFreeSlot(tx, readOwnerById(tx, profileId), nowMs);
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
@@ -81,18 +83,14 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
       .get();
     const act = { by: request.by, atMs: nowMs };
     const detail = successorOf === null ? {} : { detail: { successorOf } };
-    const event = addEvent(tx, key, act, { event: 'requested', fromState: null, toState: 'pending', ...detail });
+    addEvent(tx, key, act, { event: 'requested', fromState: null, toState: 'pending', ...detail });
     const { identifier } = key;
-    const notice = { identifier, kind: 'request', about: { event }, atMs: nowMs } as const;
-    const toAdmins = addNotices(tx, deps.config, notice);
-    const toOwner = notifyOwner(tx, deps, { ...notice, kind: 'submission' }, act.by);
-    return { identifier, noticeIds: [...toAdmins, ...toOwner], warning: null };
+    const sentenceOf = (about: string) => `A request is waiting for a decision: ${about}.`;
+    const toAdmins = tellAdmins(tx, deps.config, identifier, { textOf: requestMail, sentenceOf }, act);
+    const isOwn = act.by.kind === 'owner';
+    const toOwner = isOwn ? mailOwner(tx, deps.config, identifier, submissionMail, act) : [];
+    return { identifier, mailIds: [...toAdmins, ...toOwner], warning: null };
   });
-}
-
-// Not if the operator acted for the owner.
-function notifyOwner(tx: Tx, deps: Deps, notice: NewNotice, by: Actor): number[] {
-  return by.kind === 'owner' ? addNotices(tx, deps.config, notice) : [];
 }
 
 // For an owner, always their own profile, even if another one now has its name.
@@ -137,7 +135,7 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
     refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
     moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs });
   });
-  return { identifier, noticeIds: [], warning: null };
+  return { identifier, mailIds: [], warning: null };
 }
 
 /**
@@ -153,13 +151,12 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
     if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);
     tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
     const detail = { nameBefore: key.name, nameAfter: name };
-    const event = addEvent(
-      tx,
-      key,
-      { by, atMs: nowMs },
-      { event: 'edited', fromState: key.state, toState: key.state, detail },
-    );
-    const notice = { identifier, kind: 'renaming', about: { event }, atMs: nowMs } as const;
-    return { identifier, noticeIds: notifyOwner(tx, deps, notice, by), warning: null };
+    const act = { by, atMs: nowMs };
+    addEvent(tx, key, act, { event: 'edited', fromState: key.state, toState: key.state, detail });
+    const isOwn = by.kind === 'owner';
+    const mailIds = isOwn
+      ? mailOwner(tx, deps.config, identifier, (news) => renamingMail({ ...news, ...detail }), act)
+      : [];
+    return { identifier, mailIds, warning: null };
   });
 }

@@ -3,7 +3,7 @@ import type { Tx } from '../../db/connect.ts';
 import type { KeyEventName, KeyState } from '../../db/key-columns.ts';
 import { keepQuery } from '../../db/prepared-query.ts';
 import { apiKeys } from '../../db/schema/keys.ts';
-import { addAddressNotice, addBanNotice } from '../../outbox/notice.ts';
+import { type MailConfig, mailFormerAddress } from '../../mail/outbox.ts';
 import { SLOT_HOLDERS, stateAt } from '../key.ts';
 import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from '../record.ts';
 
@@ -12,41 +12,36 @@ import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from '../r
 
 /**
  * Handles a change or removal of a profile's e-mail address: voids open attempts to approve its keys, since their mails go to
- * the former address, adds an event to its pending requests, and notifies the former address. Returns the id of the notice, or
- * null.
+ * the former address, adds an event to its pending requests, and notifies the former address.
  */
-export function noteAddressChange(tx: Tx, change: { profileId: number; formerEmail: string }, act: Act): number | null {
+export function noteAddressChange(
+  tx: Tx,
+  config: MailConfig,
+  change: { profileId: number; formerEmail: string },
+  act: Act,
+): void {
   noteOnKeys(tx, { profileId: change.profileId, states: ['pending'], event: 'address changed' }, act);
-  return addAddressNotice(tx, { ...change, atMs: act.atMs });
+  mailFormerAddress(tx, config, change, act);
 }
 
 /**
- * Handles a ban or its end: voids open attempts to approve the profile's keys, adds an event to each pending, Active or
- * suspended key, and notifies the owner of Active ones. Keys keep their state; the ban is read from the profile. Returns the id
- * of the notice, or null.
+ * Handles a ban or its end: voids open attempts to approve the profile's keys, and adds an event to each pending, Active or
+ * suspended key. Keys keep their state; the ban is read from the profile.
  */
-export function noteBan(
-  tx: Tx,
-  { profileId, isBanned }: { profileId: number; isBanned: boolean },
-  act: Act,
-): number | null {
+export function noteBan(tx: Tx, { profileId, isBanned }: { profileId: number; isBanned: boolean }, act: Act): void {
   const event = isBanned ? 'profile banned' : 'profile unbanned';
-  const noted = noteOnKeys(tx, { profileId, states: SLOT_HOLDERS, event }, act);
-  const keys = noted.filter(({ state }) => state === 'Active').map(({ identifier }) => identifier);
-  return keys.length === 0 ? null : addBanNotice(tx, { profileId, about: { isBanned, keys }, atMs: act.atMs });
+  noteOnKeys(tx, { profileId, states: SLOT_HOLDERS, event }, act);
 }
 
-/** Returns the keys to whose histories it added the event. */
 function noteOnKeys(
   tx: Tx,
   { profileId, states, event }: { profileId: number; states: readonly KeyState[]; event: KeyEventName },
   act: Act,
-): ApiKey[] {
+): void {
   const keys = slotHoldersOf(tx)
     .all({ profileId })
     .filter((key) => states.includes(key.state) && stateAt(key, act.atMs) === key.state);
   for (const key of keys) noteOnKey(tx, key, event, act);
-  return keys;
 }
 
 const slotHoldersOf = keepQuery((db) =>

@@ -4,7 +4,9 @@ import type { Tx } from '../../db/connect.ts';
 import { apiKeys } from '../../db/schema/keys.ts';
 import { write } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
-import { addNotices } from '../../outbox/notice.ts';
+import { mailOwner, tellAdmins } from '../../mail/outbox.ts';
+import { exposureMail } from '../../mail/texts/admin-mails.ts';
+import { revocationMail } from '../../mail/texts/mails.ts';
 import { hasSecret, stateAt } from '../key.ts';
 import { type ApiKey, moveKey } from '../record.ts';
 import { identifierOfSecret, secretMatches } from '../secret.ts';
@@ -48,8 +50,9 @@ function secretsIn(text: string): { secret: string; identifier: string }[] {
 
 function revokeLeakedKey(tx: Tx, { config }: Deps, key: ApiKey, nowMs: number): void {
   const act = { by: SERVICE, atMs: nowMs };
-  const event = moveKey(tx, key, 'revoke', act, { detail: { reason: LEAKED_REASON } });
-  const notice = { identifier: key.identifier, about: { event }, atMs: nowMs };
-  addNotices(tx, config, { ...notice, kind: 'revocation' });
-  addNotices(tx, config, { ...notice, kind: 'exposure' });
+  moveKey(tx, key, 'revoke', act, { detail: { reason: LEAKED_REASON } });
+  const said = { reason: LEAKED_REASON, isOwnDoing: false };
+  mailOwner(tx, config, key.identifier, (news) => revocationMail({ ...news, ...said }), act);
+  const sentenceOf = (about: string) => `The secret of ${about} was found, and the key was revoked.`;
+  tellAdmins(tx, config, key.identifier, { textOf: exposureMail, sentenceOf }, act);
 }

@@ -31,47 +31,16 @@ async function world() {
   await approveKey(withoutLease(deps), { identifier, grant: {}, by: onBox('admin') });
   smtp.received.length = 0;
   const results = () =>
-    deps.db.$client.query('SELECT kind, result FROM notices WHERE profile_id = 7 ORDER BY id').values();
+    deps.db.$client.query('SELECT kind, result FROM mails WHERE profile_id = 7 ORDER BY id').values();
   return { run, results };
 }
 
 const mailed = () => smtp.received.splice(0).map(({ to, raw }) => [to[0], /^Subject: (.*)\r$/m.exec(raw)?.[1]]);
-
-test('a ban or its end sends the mail about it once, and records that', async () => {
-  const { run, results } = await world();
-  expect(await run(['profiles', 'ban', 'ada'])).toEqual({ code: 0, stderr: '' });
-  expect(mailed()).toEqual([[ADA.email, 'Your profile was banned, and its API keys are refused']]);
-  expect(await run(['profiles', 'unban', 'ada'])).toEqual({ code: 0, stderr: '' });
-  expect(mailed()).toEqual([[ADA.email, expect.stringContaining('no longer banned')]]);
-  expect(results()).toEqual([
-    ['ban', 'accepted'],
-    ['ban', 'accepted'],
-  ]);
-});
-
-test('if the mail can’t be sent, the command succeeds with a warning, and leaves the mail to the server', async () => {
-  const { run, results } = await world();
-  smtp.failures.rcpt = '450 4.2.0 try later';
-  const refused = await run(['profiles', 'ban', 'ada']);
-  expect(refused).toEqual({
-    code: 0,
-    stderr: expect.stringMatching(/^Warning: The mail has not been delivered yet\. /),
-  });
-  const unset = await run(['profiles', 'unban', 'ada'], '', {});
-  expect(unset).toEqual({ code: 0, stderr: expect.stringMatching(/^Warning: .*MAIL_URL is not set here/) });
-  expect(results()).toEqual([
-    ['ban', 'waiting'],
-    ['ban', 'waiting'],
-  ]);
-});
 
 test('an import leaves all mails to the server', async () => {
   const { run, results } = await world();
   const changed = jsonLines({ ...ADA, email: 'ada@example.net', banned: true });
   expect(await run(['profiles', 'import', '-'], changed)).toMatchObject({ code: 0 });
   expect(mailed()).toEqual([]);
-  expect(results()).toEqual([
-    ['address', 'waiting'],
-    ['ban', 'waiting'],
-  ]);
+  expect(results()).toEqual([['address', 'waiting']]);
 });

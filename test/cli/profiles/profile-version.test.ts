@@ -10,6 +10,7 @@ import { onBox } from '../../support/actors.ts';
 import { changeByHand, exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue, waitingWhile } from '../../support/keys.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { testDeps } from '../../support/world.ts';
@@ -100,7 +101,12 @@ describe('a profile that changes while a command waits for the write lock', () =
         [
           `a change of ${field}`,
           (deps: World, by: Actor) =>
-            changeProfile(deps, { id: ADA.id, by, decide: () => ({ [field]: value }), onKeys: effectsOnKeys(by) }),
+            changeProfile(deps, {
+              id: ADA.id,
+              by,
+              decide: () => ({ [field]: value }),
+              onKeys: effectsOnKeys(by, MAIL_CONFIG),
+            }),
         ] as const,
     ),
   ] as const;

@@ -226,7 +226,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     expect(done).toEqual({ code: 0, stdout: `${active} Active\n`, stderr: '' });
     expect(smtp.received).toHaveLength(1);
     expect(showKey(deps, active).rateLimits).toEqual([{ quota: 7, windowSeconds: 60 }]);
-    expect(deps.db.$client.query('SELECT kind, tries, result FROM notices').all()).toEqual([
+    expect(deps.db.$client.query('SELECT kind, tries, result FROM mails').all()).toEqual([
       { kind: 'change', tries: 1, result: 'accepted' },
     ]);
     close();

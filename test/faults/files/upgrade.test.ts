@@ -14,6 +14,7 @@ import { issue, keyIn } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
 import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
@@ -36,7 +37,7 @@ async function makeSample() {
     merge: false,
     strict: true,
     by: onBox('operator'),
-    onKeys: effectsOnKeys(onBox('operator')),
+    onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
   });
   const names = deps.db.$client
     .query("SELECT username FROM profiles WHERE email IS NOT NULL AND banned = 0 AND username <> 'Ada' ORDER BY id")

@@ -5,6 +5,7 @@ import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { onBox } from '../../support/actors.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 
 // Run by memory.test.ts as its own process: imports 100 000 generated profiles, exports them, and prints their counts
 // and by how many bytes memory grew after the first tenth.
@@ -45,7 +46,7 @@ const { imported } = await importProfiles({ db, clock: systemClock, config: { ma
   merge: false,
   strict: mode === 'strict',
   by: onBox('test'),
-  onKeys: effectsOnKeys(onBox('test')),
+  onKeys: effectsOnKeys(onBox('test'), MAIL_CONFIG),
   onProgress: ({ lines }) => measure(lines),
 });
 measure(imported);

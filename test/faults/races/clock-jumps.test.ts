@@ -6,7 +6,6 @@ import { expireKeys } from '../../../shared/keys/life/expire.ts';
 import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { USAGE_DAYS } from '../../../shared/keys/usage-outcomes.ts';
 import { showKey } from '../../../shared/keys/view.ts';
-import { undeliveredNotices } from '../../../shared/outbox/undelivered.ts';
 import { invite, readEnrolment } from '../../../shared/passkeys/enrolments.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
@@ -17,15 +16,14 @@ import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn, listSignIns, noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { PURPOSES } from '../../../shared/tickets/purposes.ts';
-import { sendNotices } from '../../../shared/upkeep/delivery/deliver.ts';
 import { openUsage, saveUsage } from '../../../shared/usage/usage.ts';
 import { countUsage } from '../../../shared/usage/usage-counter.ts';
 import { keyUsage } from '../../../shared/usage/usage-view.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
-import { issue, mails } from '../../support/keys.ts';
-import { sendDueNotices } from '../../support/mail/notices.ts';
+import { issue } from '../../support/keys.ts';
+import { sendDueMails } from '../../support/mail/due.ts';
 import { CLIENT, countingCodes, openerFor, testAccess } from '../../support/portal/access.ts';
 import { secretOf } from '../../support/portal/admins.ts';
 import { readingOf } from '../../support/reading.ts';
@@ -62,7 +60,7 @@ async function makeWorld() {
     expect(saveUsage(usage)).toBe('saved');
     expireKeys(access);
     dropErasedProfiles(access.db, clock);
-    await sendNotices({ ...access, mailer: async () => null }, () => {});
+    await sendDueMails({ ...access, mailer: async () => null }, () => {}, false);
   };
   return { access, clock, codes, usage, identifier, stir };
 }
@@ -197,9 +195,9 @@ const EXPIRING: Expiring[] = [
     name: 'a mail that its mail server does not accept',
     lifeMs: 3 * DAY_MS,
     isStored: true,
-    make: ({ access, clock, identifier }) => {
+    make: ({ access, identifier }) => {
       revokeKey(access, { identifier, reason: 'No longer needed.', by: onBox('admin') });
-      return () => undeliveredNotices(access.db, clock.nowMs(), 0).some(({ result }) => result === 'waiting');
+      return () => access.db.$client.query("SELECT 1 FROM mails WHERE result = 'waiting'").get() !== null;
     },
   },
 ];
@@ -268,54 +266,4 @@ test('a session that is used while the clock is ahead is still valid afterwards'
   noteUse(access, signIn);
   clock.jump(-3_600_000);
   expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
-});
-
-describe('a reminder', () => {
-  const EXPIRES_AFTER_MS = 60 * DAY_MS;
-
-  /** A key that expires in 60 days. `sendDue` sends due mails as a server does, and returns their subjects. */
-  async function remindingWorld() {
-    const { access, clock } = await makeWorld();
-    await issue(access, { profile: 'bob' }, { expiresAtMs: clock.nowMs() + EXPIRES_AFTER_MS });
-    const sendDue = async (mailer = access.mailer) => {
-      const before = mails(access).length;
-      await sendDueNotices({ ...access, mailer }, () => {}, true);
-      return mails(access)
-        .slice(before)
-        .map((mail) => /Subject: (.*)/.exec(mail)?.[1] ?? '');
-    };
-    return { clock, sendDue };
-  }
-
-  test('is sent at its time, not earlier, after the clock was ahead for a while', async () => {
-    const { clock, sendDue } = await remindingWorld();
-    clock.jump(40 * DAY_MS);
-    expect(await sendDue()).toEqual([]);
-    clock.jump(-40 * DAY_MS);
-    expect(await sendDue()).toEqual([]);
-    clock.advance(EXPIRES_AFTER_MS - 30 * DAY_MS);
-    expect(await sendDue()).toEqual([expect.stringContaining('expires soon')]);
-  });
-
-  test('that is waiting is kept while its key only seems to have expired', async () => {
-    const { clock, sendDue } = await remindingWorld();
-    clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
-    expect(await sendDue(async () => null)).toEqual([]);
-    clock.jump(8 * DAY_MS);
-    expect(await sendDue()).toEqual([]);
-    clock.jump(-8 * DAY_MS);
-    expect(await sendDue()).toEqual([expect.stringContaining('expires soon')]);
-  });
-
-  test('that is waiting is abandoned once the clock has confirmed that its key expired', async () => {
-    const { clock, sendDue } = await remindingWorld();
-    clock.advance(EXPIRES_AFTER_MS - 7 * DAY_MS);
-    expect(await sendDue(async () => null)).toEqual([]);
-    clock.jump(8 * DAY_MS);
-    expect(await sendDue()).toEqual([]);
-    clock.advance(SETTLE_MS);
-    expect(await sendDue()).toEqual([]);
-    clock.jump(-8 * DAY_MS);
-    expect(await sendDue()).toEqual([]);
-  });
 });

@@ -11,7 +11,7 @@ import { changeKey } from '../../../shared/keys/life/change.ts';
 import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import type { Verifier } from '../../../shared/keys/verify.ts';
 import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view.ts';
-import type { Delivery } from '../../../shared/mail/mail.ts';
+import type { Delivery } from '../../../shared/mail/send.ts';
 import { onBox } from '../../support/actors.ts';
 import { changeByHand } from '../../support/import.ts';
 import { approveKey, moveByAdmin, request } from '../../support/keys.ts';

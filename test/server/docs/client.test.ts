@@ -7,6 +7,7 @@ import { onBox } from '../../support/actors.ts';
 import type { components, paths } from '../../support/api-types.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { giveKeysTo, keyFor } from '../../support/requests.ts';
 
 // A typical client: openapi-typescript generates types from the document (test/support/client-types.ts), openapi-fetch sends the
@@ -20,7 +21,7 @@ await importProfiles(server.deps, sample, {
   merge: false,
   strict: true,
   by: onBox('test'),
-  onKeys: effectsOnKeys(onBox('test')),
+  onKeys: effectsOnKeys(onBox('test'), MAIL_CONFIG),
 });
 giveKeysTo(server.deps, 7);
 

@@ -50,7 +50,7 @@ function traces(): string {
       .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
       .all()
       .map(({ name }) => name)
-      .filter((name) => name !== 'person_tokens' && name !== 'notices');
+      .filter((name) => name !== 'person_tokens' && name !== 'mails');
   const files = [access.db.$client, access.sessions.sqlite];
   return JSON.stringify(
     files.map((sqlite) => tablesOf(sqlite).map((name) => sqlite.query(`SELECT * FROM ${name}`).all())),

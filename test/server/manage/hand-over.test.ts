@@ -99,7 +99,7 @@ test('another person signed in to the browser is warned first, and signed out; n
 test('the owner is notified of an unknown browser once', async () => {
   const world = await handOverWorld();
   const notices = () =>
-    world.access.db.$client.query("SELECT count(*) AS n FROM notices WHERE kind = 'new-sign-in'").get();
+    world.access.db.$client.query("SELECT count(*) AS n FROM mails WHERE kind = 'new-sign-in'").get();
   const entered = await enter(world, await world.ticketFor());
   expect(notices()).toEqual({ n: 1 });
   await enter(world, await world.ticketFor(), cookieIn(entered, 'known'));

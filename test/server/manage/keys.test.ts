@@ -36,7 +36,7 @@ const FIELDS = { name: 'Bot', description: DESCRIPTION, permissions: ['api.looku
 /** Everything that an operation could have changed. Meanwhile, the server sends the stored mails and marks them as sent. */
 const traces = () =>
   JSON.stringify(
-    ['* FROM api_keys', '* FROM key_events', '* FROM key_attempts', 'id, identifier, kind, about FROM notices'].map(
+    ['* FROM api_keys', '* FROM key_events', '* FROM key_attempts', 'id, identifier, kind, body FROM mails'].map(
       (what) => access.db.$client.query(`SELECT ${what}`).all(),
     ),
   );
@@ -77,7 +77,7 @@ describe('an owner', () => {
     const again = await call(server, `${KEYS}/${key.identifier}/withdraw`, token, { method: 'POST' });
     expect(await expectRefused(again, 409, 'not_possible')).toContain('is withdrawn');
     // The owner is notified by mail, as on pages.
-    const kinds = access.db.$client.query("SELECT kind FROM notices WHERE recipient = 'owner' AND identifier = ?");
+    const kinds = access.db.$client.query('SELECT kind FROM mails WHERE `to` IS NULL AND identifier = ?');
     expect(kinds.all(key.identifier)).toEqual([{ kind: 'submission' }, { kind: 'renaming' }]);
   });
 

@@ -3,7 +3,7 @@ import { createLog } from '../../../server/observability/log.ts';
 import { startOutboxTimer } from '../../../server/process/outbox-timer.ts';
 import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
-import type { Mailer } from '../../../shared/mail/mail.ts';
+import type { Mailer } from '../../../shared/mail/send.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, serverOn } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
@@ -54,7 +54,7 @@ test('a stopping server waits for the reminder that is being sent, and logs its 
   w.accept();
   await stopped;
   expect(w.lines()).toHaveLength(1);
-  const { results } = w.server.deps.db.$client.query('SELECT group_concat(result) AS results FROM notices').get() as {
+  const { results } = w.server.deps.db.$client.query('SELECT group_concat(result) AS results FROM mails').get() as {
     results: string;
   };
   expect(results).toBe('accepted');
@@ -69,10 +69,10 @@ test('a server whose clock may be wrong sends no reminders for ten minutes', asy
     mailer: async () => ({ send: async () => ({ outcome: 'accepted' }) }) as unknown as Mailer,
   };
   await issue(onPaper, {}, { expiresAtMs: clock.nowMs() + 31 * DAY_MS });
-  clock.jump(2 * DAY_MS);
-  const reminders = () => deps.db.$client.query("SELECT 1 FROM notices WHERE kind = 'reminder'").all().length;
+  clock.jump(18 * DAY_MS);
+  const reminders = () => deps.db.$client.query("SELECT 1 FROM mails WHERE kind = 'reminder'").all().length;
   const log = createLog('info', clock.nowMs, () => {});
-  const notifying = startOutboxTimer({ deps, log }, async () => false);
+  const notifying = startOutboxTimer({ deps, log }, async () => {});
   await notifying.first;
   expect(reminders()).toBe(0);
   clock.advance(SETTLE_MS);
@@ -88,7 +88,7 @@ test('a server deletes the ids of profiles erased 40 days ago, but not while its
   const erased = () => deps.db.$client.query('SELECT id FROM erased_profiles').all().length;
   const log = createLog('info', clock.nowMs, () => {});
   const look = async () => {
-    const notifying = startOutboxTimer({ deps, log }, async () => false);
+    const notifying = startOutboxTimer({ deps, log }, async () => {});
     await notifying.first;
     await notifying.stop();
   };

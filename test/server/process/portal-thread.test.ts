@@ -9,9 +9,10 @@ import { NICENESS } from '../../../server/process/lower-priority.ts';
 import { createPortalHandle, type PortalHandleParts } from '../../../server/process/portal-handle.ts';
 import { startSweepTimer } from '../../../server/process/sweep-timer.ts';
 import { createBackground, runInBackground, stopBackground } from '../../../server/thread/background.ts';
+import { SERVICE } from '../../../shared/actor.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { write } from '../../../shared/db/write.ts';
-import { addSignInNotice } from '../../../shared/outbox/people.ts';
+import { mailSignIn } from '../../../shared/mail/outbox.ts';
 import {
   closeSessionsFile,
   openSessionsFile,
@@ -45,8 +46,9 @@ async function serverWithThreads({ answerMs, ...parts }: Parts = {}, deps = { ..
 async function serverWithDueMail(parts: Parts = {}) {
   const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
   insertProfile(deps.db, { id: 1 });
-  const signIn = { profileId: 1, atMs: deps.clock.nowMs(), address: '192.0.2.7', agent: 'A browser' };
-  write(deps.db, (tx) => addSignInNotice(tx, deps.config, signIn));
+  const signIn = { profileId: 1, address: '192.0.2.7', agent: 'A browser' };
+  const act = { by: SERVICE, atMs: deps.clock.nowMs() };
+  write(deps.db, (tx) => mailSignIn(tx, deps.config, signIn, act));
   const mails = () => readdirSync(join(deps.folder, 'mail')).filter((name) => name.endsWith('.eml'));
   return { ...(await serverWithThreads(parts, deps)), mails };
 }

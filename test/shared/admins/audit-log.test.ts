@@ -10,6 +10,7 @@ import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { testAccess } from '../../support/portal/access.ts';
 import { testClock } from '../../support/world.ts';
 
@@ -96,7 +97,7 @@ describe('the log of people’s actions', () => {
   test('lists bans of any origin, and no UIDs of erased profiles', async () => {
     const { access, clock } = await world();
     const { db } = access;
-    const feed = effectsOnKeys({ kind: 'platform', name: 'backend' });
+    const feed = effectsOnKeys({ kind: 'platform', name: 'backend' }, MAIL_CONFIG);
     await importLines(access, [
       { id: 8, username: 'eve' },
       { id: 9, username: 'bob', banned: true },

@@ -3,7 +3,7 @@ import { openDatabase } from '../../../shared/db-files/open.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { createMailer } from '../../../shared/mail/mailer.ts';
+import { createMailer } from '../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
 import { onBox } from '../../support/actors.ts';
 import { approveKey, request } from '../../support/keys.ts';

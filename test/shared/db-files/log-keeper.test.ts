@@ -5,6 +5,7 @@ import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { testDeps } from '../../support/world.ts';
 
 const MIB = 1_048_576;
@@ -42,7 +43,12 @@ test('the log stays short during an import beside readers that overlap', async (
   try {
     await readers.stdout.getReader().read();
     let longest = 0;
-    const options = { merge: false, strict: false, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
+    const options = {
+      merge: false,
+      strict: false,
+      by: onBox('operator'),
+      onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+    };
     const onProgress = () => {
       longest = Math.max(longest, statSync(`${path}-wal`).size);
     };

@@ -13,6 +13,7 @@ import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -112,7 +113,7 @@ describe('a vacuum is refused', () => {
       merge: false,
       strict: false,
       by: onBox('operator'),
-      onKeys: effectsOnKeys(onBox('operator')),
+      onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
     });
     await hasBegun;
     expect(refusal(deps)).toBe('busy');

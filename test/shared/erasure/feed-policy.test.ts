@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { type BackendLimits, effectsOfBackend } from '../../../shared/erasure/feed-policy.ts';
 import { exportText, importLines } from '../../support/import.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org', authId: 'auth0|ada', banned: true };
@@ -12,7 +13,7 @@ async function world(limits: Partial<BackendLimits>) {
   await importLines(deps, [ADA, { id: 8, username: 'bea' }, { id: 9, username: 'cea' }]);
   const send = async (lines: object[], options: { merge?: boolean; strict?: boolean; name?: string } = {}) => {
     const { name = 'backend', merge = false, strict = true } = options;
-    const onKeys = effectsOfBackend({ name, excludesContactFields: false, eraseLimit: 1_000, ...limits });
+    const onKeys = effectsOfBackend({ name, excludesContactFields: false, eraseLimit: 1_000, ...limits }, MAIL_CONFIG);
     const { deleted, refused } = await importLines(deps, lines, { merge, strict, onKeys });
     return { deleted, refused: refused.map(({ line, field }) => `${line} ${field}`) };
   };

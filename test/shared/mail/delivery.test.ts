@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createMailer } from '../../../shared/mail/mailer.ts';
+import { createMailer } from '../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
 import { readMail } from '../../support/mail/mime.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
@@ -15,7 +15,6 @@ describe('a mail server receives', () => {
     expect(smtp.received.map(({ from, to }) => ({ from, to }))).toEqual([{ from: FROM, to: [TO] }]);
     const mail = readMail(smtp.received[0]?.raw ?? '');
     expect(mail.text).toBe(sampleMail().text);
-    expect(mail.html).toBe(sampleMail().html);
   });
 
   test('headers that name the sender, but not this machine or program', async () => {
@@ -23,7 +22,17 @@ describe('a mail server receives', () => {
     await createMailer(serverAt(smtp.port), FROM).send(sampleMail());
     const { headers } = readMail(smtp.received[0]?.raw ?? '');
     expect([...headers.keys()].sort()).toEqual(
-      ['auto-submitted', 'content-type', 'date', 'from', 'message-id', 'mime-version', 'subject', 'to'].sort(),
+      [
+        'auto-submitted',
+        'content-transfer-encoding',
+        'content-type',
+        'date',
+        'from',
+        'message-id',
+        'mime-version',
+        'subject',
+        'to',
+      ].sort(),
     );
     expect(headers.get('from')).toBe(`Profile Lookup <${FROM}>`);
     expect(headers.get('to')).toBe(TO);
@@ -41,11 +50,11 @@ describe('a mail server receives', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test('lines that begin with a dot, and text without HTML, unchanged', async () => {
+  test('lines that begin with a dot, unchanged', async () => {
     const smtp = await startSmtp();
     const text = 'first\n.\n..two\n.three\n';
-    await createMailer(serverAt(smtp.port), FROM).send(sampleMail({ text, html: null }));
-    expect(readMail(smtp.received[0]?.raw ?? '')).toMatchObject({ text, html: null });
+    await createMailer(serverAt(smtp.port), FROM).send(sampleMail({ text }));
+    expect(readMail(smtp.received[0]?.raw ?? '')).toMatchObject({ text });
   });
 
   test('text in any script unchanged, and the secret on one line of the raw message', async () => {
@@ -90,7 +99,7 @@ describe('addresses and names can’t inject anything', () => {
       expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
       expect(delivery).toHaveProperty(
         'reason',
-        "The profile's e-mail address is not a single plain address; correct it and try again.",
+        'The recipient is not a single plain e-mail address; correct it and try again.',
       );
       expect(smtp.seen).toEqual([]);
     });
@@ -145,8 +154,7 @@ describe('logging in', () => {
     expect(delivery).toEqual({
       outcome: 'refused',
       permanent: true,
-      isServerDown: true,
-      reason: `The mail server 127.0.0.1:${smtp.port} refused the login ("535 5.7.8 Error: authentication failed for [removed] with [removed]"); check the user and password in MAIL_URL.`,
+      reason: `The mail server 127.0.0.1:${smtp.port} refused AUTH ("535 5.7.8 Error: authentication failed for [removed] with [removed]"); check the user and password in MAIL_URL.`,
     });
     expect(smtp.received).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createMailer } from '../../../shared/mail/mailer.ts';
+import { createMailer } from '../../../shared/mail/send.ts';
 import { readMail } from '../../support/mail/mime.ts';
 import { tempFolder } from '../../support/world.ts';
 import { FROM, SECRET, sampleMail, TO } from './sample.ts';
@@ -23,7 +23,7 @@ test('the file contains the whole message, and grep finds the secret in it', asy
   const folder = join(tempFolder(), 'mail');
   await mailerTo(folder).send(sampleMail());
   const raw = readFileSync(join(folder, readdirSync(folder)[0] as string), 'utf8');
-  expect(readMail(raw)).toMatchObject({ text: sampleMail().text, html: sampleMail().html });
+  expect(readMail(raw)).toMatchObject({ text: sampleMail().text });
   expect(raw).not.toContain('\r');
   expect(/plk_[0-9A-Za-z]*_[0-9A-Za-z]*/.exec(raw)?.[0]).toBe(SECRET);
   // The command line is on one line, so that it can be copied from the file.
@@ -34,7 +34,7 @@ test('mails that are written at the same time get different files', async () => 
   const folder = join(tempFolder(), 'mail');
   const mailer = mailerTo(folder);
   const bodies = Array.from({ length: 30 }, (_, at) => `Mail number ${at}.`);
-  await Promise.all(bodies.map((text) => mailer.send(sampleMail({ identifier: '', text, html: null }))));
+  await Promise.all(bodies.map((text) => mailer.send(sampleMail({ identifier: '', text }))));
   const texts = readdirSync(folder).map((name) => readMail(readFileSync(join(folder, name), 'utf8')).text.trim());
   expect(texts.sort()).toEqual(bodies.sort());
 });

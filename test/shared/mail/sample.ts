@@ -1,6 +1,6 @@
-import type { Mail } from '../../../shared/mail/mail.ts';
+import type { Mail } from '../../../shared/mail/send.ts';
 import type { MailTarget } from '../../../shared/mail/target.ts';
-import { type ApprovalNews, approvalMail } from '../../../shared/mail-texts/mails.ts';
+import { type ApprovalNews, approvalMail } from '../../../shared/mail/texts/mails.ts';
 
 /** A well-formed secret that belongs to no key. */
 export const SECRET = 'plk_k7Qm2XaB_TfBIVwfGdcef4v06KE3IpwOiFGkcWtf82QRPF2';
@@ -11,7 +11,6 @@ export const TO = 'ada@example.org';
 
 /** The content of an approval mail. */
 export const NEWS: ApprovalNews = {
-  to: TO,
   identifier: 'k7Qm2XaB',
   secret: SECRET,
   keyName: 'Nightly statistics',
@@ -32,7 +31,7 @@ export const NEWS: ApprovalNews = {
 
 /** An approval mail with some fields replaced. */
 export function sampleMail(changes: Partial<Mail> = {}): Mail {
-  return { ...approvalMail(NEWS), ...changes };
+  return { ...approvalMail(NEWS), to: TO, ...changes };
 }
 
 /** A mail server on this machine. */

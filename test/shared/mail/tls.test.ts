@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import type { Delivery } from '../../../shared/mail/mail.ts';
-import { createMailer, type MailerOptions } from '../../../shared/mail/mailer.ts';
+import type { Delivery } from '../../../shared/mail/send.ts';
+import { createMailer, type MailerOptions } from '../../../shared/mail/send.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
 import { TEST_CA, TEST_CA_FILE } from '../../support/network/certificates.ts';
 import { FROM, sampleMail, serverAt } from './sample.ts';
@@ -39,14 +39,13 @@ describe('over a network, mail is only sent encrypted and to a verified server',
     expect(await send(server.port, {}, REMOTE)).toMatchObject({ outcome: 'refused', permanent: false });
   });
 
-  test('an aborted handshake is temporary, and one that hangs ends with the time-out', async () => {
+  test('an aborted handshake sends nothing, and one that hangs ends with the time-out', async () => {
     const closing = await startBrokenSmtp({ STARTTLS: 'close' });
-    expect(await send(closing.port, {}, REMOTE)).toMatchObject({ outcome: 'refused', permanent: false });
+    expect(await send(closing.port, {}, REMOTE)).toMatchObject({ outcome: 'unknown' });
+    expect(closing.seen).toEqual(['greeting', 'EHLO', 'STARTTLS']);
     const hanging = await startBrokenSmtp({ STARTTLS: '220 go' });
-    expect(await send(hanging.port, {}, { ...REMOTE, timeoutMs: 150 })).toMatchObject({
-      outcome: 'refused',
-      permanent: false,
-    });
+    expect(await send(hanging.port, {}, { ...REMOTE, timeoutMs: 150 })).toMatchObject({ outcome: 'unknown' });
+    expect(hanging.seen).toEqual(['greeting', 'EHLO', 'STARTTLS']);
   });
 
   for (const secure of [false, true]) {
@@ -87,7 +86,7 @@ describe('over a network, mail is only sent encrypted and to a verified server',
       const smtp = await startSmtp({ secure });
       const target = JSON.stringify(serverAt(smtp.port, { secure, host: 'localhost' }));
       const folder = join(import.meta.dir, '../../../shared/mail');
-      const program = `import { createMailer } from ${JSON.stringify(`${folder}/mailer.ts`)};
+      const program = `import { createMailer } from ${JSON.stringify(`${folder}/send.ts`)};
         const mail = ${JSON.stringify(sampleMail())};
         const delivery = await createMailer(${target}, '${FROM}', { isRemote: true }).send(mail);
         process.stdout.write(JSON.stringify(delivery));`;
@@ -132,8 +131,7 @@ describe('if smtp:// and smtps:// are mixed up', () => {
     const smtp = await startSmtp({ secure: true });
     const delivery = await send(smtp.port, {}, { timeoutMs: 150 });
     expect(delivery).toMatchObject({
-      outcome: 'refused',
-      permanent: false,
+      outcome: 'unknown',
       reason: expect.stringContaining('smtp:// or smtps://'),
     });
   });

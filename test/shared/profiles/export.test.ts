@@ -11,6 +11,7 @@ import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { exportText, importLines } from '../../support/import.ts';
 import { ANY_CHARACTER } from '../../support/input-values.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -19,7 +20,12 @@ const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
 describe('an export after an import', () => {
   test.each([false, true])('returns the bytes of the sample that was imported (strict %p)', async (strict) => {
     const deps = testDeps();
-    const options = { merge: false, strict, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
+    const options = {
+      merge: false,
+      strict,
+      by: onBox('operator'),
+      onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+    };
     expect(await importProfiles(deps, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: {} });
     expect(await exportText(deps)).toBe(SAMPLE.toString());
   });
@@ -137,7 +143,7 @@ test('a single profile, found by username or alias, is a line of the export', as
     merge: false,
     strict: false,
     by: onBox('operator'),
-    onKeys: effectsOnKeys(onBox('operator')),
+    onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
   });
   expect(SAMPLE.toString()).toContain(`${exportProfile(deps.db, { username: 'LOVELACE' })}\n`);
   expect(exportProfile(deps.db, { username: 'ada' })).toBe(exportProfile(deps.db, { username: 'lovelace' }));

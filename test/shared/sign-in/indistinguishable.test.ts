@@ -163,9 +163,9 @@ test('a mail is composed for every request within the limits; only if name and a
     if (mailer === null) throw new Error('no mailer');
     access.mailer = async () => ({
       ...mailer,
-      send: (mail, isRehearsal) => {
-        written.push(isRehearsal);
-        return mailer.send(mail, isRehearsal);
+      send: (mail, options) => {
+        written.push(options?.isRehearsal);
+        return mailer.send(mail, options);
       },
     });
     const ask: CodeRequest = { name, address, browserSecret: null, knownBrowser: null, client: CLIENT };

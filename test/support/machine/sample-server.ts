@@ -5,6 +5,7 @@ import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { onBox } from '../actors.ts';
 import { PROJECT } from '../cli.ts';
 import { startTestServer } from '../http.ts';
+import { MAIL_CONFIG } from '../mail/config.ts';
 import { giveKeysTo, keyFor } from '../requests.ts';
 
 /** The `METRICS_TOKEN` of the server of {@link startSampleServer}. */
@@ -26,7 +27,7 @@ export async function startSampleServer() {
     merge: false,
     strict: true,
     by: onBox('test'),
-    onKeys: effectsOnKeys(onBox('test')),
+    onKeys: effectsOnKeys(onBox('test'), MAIL_CONFIG),
   });
   giveKeysTo(server.deps, 8);
   return { server, keys, document: servedDocument(server.deps.config) };

@@ -1,17 +1,10 @@
 /** A message as a mail program parses it. Header names are in lower case, folded lines are joined. */
-export type ReadMail = { headers: Map<string, string>; text: string; html: string | null };
+export type ReadMail = { headers: Map<string, string>; text: string };
 
-/** Parses a message of the product: multipart/alternative of 7bit or quoted-printable UTF-8. */
+/** Parses a message of the product: plain text in UTF-8, as it is or quoted-printable. */
 export function readMail(raw: string): ReadMail {
   const message = raw.replaceAll('\r\n', '\n');
-  const headers = readHeaders(message);
-  const boundary = /boundary="([^"]+)"/.exec(headers.get('content-type') ?? '')?.[1];
-  const parts = message.split(`\n--${boundary}`).slice(1, -1);
-  const part = (type: string) => {
-    const found = parts.find((text) => readHeaders(text.slice(1)).get('content-type')?.startsWith(type));
-    return found === undefined ? null : readBody(found.slice(1));
-  };
-  return { headers, text: part('text/plain') ?? '', html: part('text/html') };
+  return { headers: readHeaders(message), text: readBody(message) };
 }
 
 function readHeaders(text: string): Map<string, string> {
@@ -23,7 +16,7 @@ function readHeaders(text: string): Map<string, string> {
 
 function readBody(part: string): string {
   const body = part.slice(part.indexOf('\n\n') + 2);
-  if (readHeaders(part).get('content-transfer-encoding') === '7bit') return body;
+  if (readHeaders(part).get('content-transfer-encoding') !== 'quoted-printable') return body;
   const bytes = body
     .replace(/=\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -6,11 +6,11 @@ import { answerPort } from '../../../server/process/portal-port.ts';
 import type { ServerOptions } from '../../../server/process/running-server.ts';
 import { settleBackground } from '../../../server/thread/background.ts';
 import type { PortalServices } from '../../../server/thread/portal-services.ts';
+import { sendDueMails } from '../../../shared/mail/outbox.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { sendNotices } from '../../../shared/upkeep/delivery/deliver.ts';
 import { serverOn, type TestServer } from '../http.ts';
 import { noteCookies } from '../secret-search.ts';
 import { testClock } from '../world.ts';
@@ -165,7 +165,7 @@ export function portalOf(world: PageWorld, answer = (request: Request) => answer
     },
     end: () => {},
     wake: () => {},
-    sendMails: () => sendNotices(world.access, () => undefined),
+    sendMails: () => sendDueMails(world.access, () => undefined),
     beginStop: () => {
       world.services.isStopping = true;
     },

@@ -16,7 +16,7 @@ const FORM = { operation: 'revoke', reason: 'Leaked.', shown: 'x' };
 /** Everything that is stored about keys and people. */
 const traces = ({ access: { db } }: PageWorld) =>
   JSON.stringify(
-    ['api_keys', 'key_events', 'notices', 'admins', 'passkeys', 'people_events'].map((name) =>
+    ['api_keys', 'key_events', 'mails', 'admins', 'passkeys', 'people_events'].map((name) =>
       db.$client.query(`SELECT * FROM ${name}`).all(),
     ),
   );

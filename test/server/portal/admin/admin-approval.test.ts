@@ -135,7 +135,7 @@ describe('the page of a key shows the outcome of its approval', () => {
     await visit(world, '/developers');
     const page = await read();
     expect(page).toContain('but it is not known whether the e-mail with the secret was delivered.');
-    expect(page).toContain('closed the connection before it confirmed the message');
+    expect(page).toContain('closed the connection');
     expect(showKey(world.access, identifier).state).toBe('pending');
   });
 

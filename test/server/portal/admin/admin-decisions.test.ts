@@ -29,7 +29,7 @@ const ADA = { profile: 'ada' };
 /** Everything that a decision could have changed. */
 const traces = ({ access }: PageWorld) =>
   JSON.stringify([
-    ...['api_keys', 'key_events', 'key_attempts', 'notices', 'passkeys'].map((table) =>
+    ...['api_keys', 'key_events', 'key_attempts', 'mails', 'passkeys'].map((table) =>
       access.db.$client.query(table === 'passkeys' ? 'SELECT id, name FROM passkeys' : `SELECT * FROM ${table}`).all(),
     ),
     mails(access),

@@ -42,7 +42,7 @@ describe('a passkey is registered by the link of `admins add`', () => {
     expect([unnamed.status, unnamed.body.includes('<a href="#name">')]).toEqual([422, true]);
     const registered = await visit(world, ENROL, { form: make(unnamed, 'Blue key') });
     expect([registered.status, valuesOf(registered, 'location')]).toEqual([303, [SIGN_IN]]);
-    const notices = access.db.$client.query("SELECT about FROM notices WHERE kind = 'enrolment'").all();
+    const notices = access.db.$client.query("SELECT body FROM mails WHERE kind = 'enrolment'").all();
     expect(JSON.stringify(notices)).toMatch(/Grace.*192\.0\.2\.7/);
     const signIn = async () => {
       const page = await visit(world, SIGN_IN, { form: {} });

@@ -27,7 +27,7 @@ const fieldsOf = (fields: object) => Object.entries(FORM).filter(([name]) => nam
 
 /** Everything that is stored about keys. */
 const traces = ({ access: { db } }: OwnerWorld) =>
-  JSON.stringify(['api_keys', 'key_events', 'notices'].map((name) => db.$client.query(`SELECT * FROM ${name}`).all()));
+  JSON.stringify(['api_keys', 'key_events', 'mails'].map((name) => db.$client.query(`SELECT * FROM ${name}`).all()));
 
 /** A response without the identifier that the client sent, the only difference between responses about different keys. */
 const withoutOwn = (answer: PageAnswer, identifier: string) =>
@@ -205,7 +205,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
       headers: { 'user-agent': 'profilectl on a machine of your bank, call +1 555 0100' },
     });
   const noticesOf = ({ access: { db } }: OwnerWorld) =>
-    db.$client.query("SELECT about FROM notices WHERE kind = 'new-sign-in'").all() as { about: string }[];
+    db.$client.query("SELECT body FROM mails WHERE kind = 'new-sign-in'").all() as { about: string }[];
 
   test('sends one e-mail, without any text of the browser, and the next one from the same browser sends none', async () => {
     const world = await ownerWorld();

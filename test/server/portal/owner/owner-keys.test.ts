@@ -4,7 +4,7 @@ import { DAY_MS } from '../../../../shared/clock.ts';
 import type { AttemptResult } from '../../../../shared/db/key-columns.ts';
 import { changeKey } from '../../../../shared/keys/life/change.ts';
 import { openLimits } from '../../../../shared/limits/one-thread.ts';
-import { curlLine } from '../../../../shared/mail-texts/mail-wording.ts';
+import { curlLine } from '../../../../shared/mail/texts/mail-wording.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
@@ -165,7 +165,7 @@ describe('a request', () => {
     const world = await ownerWorld({ ADMIN_EMAIL: 'root@example.net' });
     for (let n = 0; n < 2; n++) await request(world.access, { profile: 'ada', name: `Bot ${n}` });
     const formId = formIdOf(await at(world, '/new'));
-    const notices = () => world.access.db.$client.query('SELECT count(*) AS count FROM notices').get();
+    const notices = () => world.access.db.$client.query('SELECT count(*) AS count FROM mails').get();
     const before = notices();
     const first = await at(world, '/new', { ...FORM, formId });
     const [afterOne, [path]] = [notices(), valuesOf(first, 'location')];

@@ -31,8 +31,7 @@ describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])(
     async function world() {
       const { access, cookie } = await ownerWorld();
       const identifier = await request(access, { profile: ADA.username });
-      const traces = () =>
-        JSON.stringify([listKeys(access, {}), access.db.$client.query('SELECT * FROM notices').all()]);
+      const traces = () => JSON.stringify([listKeys(access, {}), access.db.$client.query('SELECT * FROM mails').all()]);
       let before = '';
       const late = waitingWhile(access, () => {
         changeByHand(access, ADA.username, () => ({ email: 'new@example.org' }));

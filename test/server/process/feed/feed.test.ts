@@ -263,7 +263,7 @@ test(
     await send('?mode=merge', { id: 7, email: 'new@example.org' });
     // A line without an e-mail address removes it, and the response says so.
     expect(await (await send('', { id: 7, username: 'ada' })).json()).toMatchObject({ imported: 1, unaddressed: 1 });
-    const kinds = access.db.$client.query("SELECT kind FROM notices WHERE kind = 'address'").all();
+    const kinds = access.db.$client.query("SELECT kind FROM mails WHERE kind = 'address'").all();
     expect(kinds.length).toBeGreaterThan(0);
   },
   LIMIT_MS,

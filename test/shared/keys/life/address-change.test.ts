@@ -3,13 +3,13 @@ import { DAY_MS } from '../../../../shared/clock.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
-import { createMailer } from '../../../../shared/mail/mailer.ts';
+import { createMailer } from '../../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../../shared/mail/target.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
 import { approveKey, request } from '../../../support/keys.ts';
-import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { sendDueMails } from '../../../support/mail/due.ts';
 import { startSmtp } from '../../../support/mail/smtp.ts';
 import { refusal } from '../../../support/refusal.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
@@ -33,11 +33,11 @@ beforeEach(async () => {
 /** Sends the mails that are due, and returns their recipients and subjects. */
 async function sentMails(): Promise<string[]> {
   const before = smtp.received.length;
-  await sendDueNotices(deps, () => undefined, false);
+  await sendDueMails(deps, () => undefined, false);
   return smtp.received.slice(before).map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*)\r$/m.exec(raw)?.[1]}`);
 }
 
-const stored = () => JSON.stringify(deps.db.$client.query('SELECT * FROM notices').all());
+const stored = () => JSON.stringify(deps.db.$client.query('SELECT * FROM mails').all());
 const SUBJECT = 'The e-mail address of your profile was changed';
 
 describe('the former address', () => {
@@ -104,6 +104,7 @@ describe('the former address', () => {
     clock.advance(1000);
     const other = await request(deps, { profile: 'Eve' });
     rejectKey(deps, { identifier: other, reason: 'No.', by: onBox('root') });
+    clock.advance(60_000);
     expect(await sentMails()).toEqual([
       `eve@example.org: Your API key request ${other} was rejected`,
       `ada@example.org: ${SUBJECT}`,

@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { keysText, keyText } from '../../../../cli/keys/print.ts';
-import { DAY_MS } from '../../../../shared/clock.ts';
 import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { detailText } from '../../../../shared/keys/history-text.ts';
 import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import type { Verifier } from '../../../../shared/keys/verify.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
-import { createMailer } from '../../../../shared/mail/mailer.ts';
+import { createMailer } from '../../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../../shared/mail/target.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
 import { approveKey, keyIn, keysListed, request, withoutLease } from '../../../support/keys.ts';
-import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { MAIL_CONFIG } from '../../../support/mail/config.ts';
+import { sendDueMails } from '../../../support/mail/due.ts';
 import { type ReceivedMail, startSmtp } from '../../../support/mail/smtp.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { refusal } from '../../../support/refusal.ts';
@@ -50,7 +50,7 @@ async function issue(profile = 'Ada', grant: Parameters<typeof approveKey>[1]['g
 /** Sends the mails that are due, and returns their recipients and subjects. */
 async function sentMails(): Promise<string[]> {
   const before = smtp.received.length;
-  await sendDueNotices(deps, () => undefined, false);
+  await sendDueMails(deps, () => undefined, false);
   return smtp.received
     .slice(before)
     .map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*(?:\r\n .*)*)\r$/m.exec(raw)?.[1]?.replace(/\r\n /g, ' ')}`);
@@ -59,12 +59,11 @@ async function sentMails(): Promise<string[]> {
 const ban = () => void changeByHand(deps, 'ada', () => ({ banned: true }));
 const unban = () => void changeByHand(deps, 'ada', () => ({ banned: false }));
 
-const BAN_MAIL = 'ada@example.org: Your profile was banned, and its API keys are refused';
-const UNBAN_MAIL = 'ada@example.org: Your profile is no longer banned, and its API keys work again';
+const byBackend = {
+  onKeys: effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1 }, MAIL_CONFIG),
+};
 
-const byBackend = { onKeys: effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1 }) };
-
-describe('keys stop working when their profile is banned, work again once it is unbanned, and history and mails record both', () => {
+describe('keys stop working when their profile is banned, work again once it is unbanned, and history records both, without a mail', () => {
   for (const [how, startBan, endBan, by] of [
     ['a command', async () => ban(), async () => unban(), 'operator (on the box)'],
     ['an import', () => importLines(deps, [BANNED]), () => importLines(deps, [UNBANNED]), 'operator (on the box)'],
@@ -103,14 +102,12 @@ describe('keys stop working when their profile is banned, work again once it is 
         to: 'Active',
         detail: null,
       });
-      expect(await sentMails()).toEqual([BAN_MAIL]);
-      expect(smtp.received.at(-1)?.raw).toContain(identifier);
+      expect(await sentMails()).toEqual([]);
       clock.advance(1000);
       await endBan();
       expect(verify(secret)?.identifier).toBe(identifier);
       expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', refusedFor: null });
       expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ by, event: 'profile unbanned', to: 'Active' });
-      expect(await sentMails()).toEqual([UNBAN_MAIL]);
       expect(keyHistory(deps, other.identifier)).toHaveLength(3);
     });
   }
@@ -186,58 +183,4 @@ test('a ban while the secret is being mailed voids the approval: the key stays p
   await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
   const [voided, mailed] = [slow.received.at(-1), smtp.received.at(-1)].map((mail) => secretIn(mail as ReceivedMail));
   expect([verify(voided as string), verify(mailed as string)?.identifier]).toEqual([null, identifier]);
-});
-
-describe('the owner', () => {
-  test('gets no mail if no key is Active or nothing changes', async () => {
-    await request(deps, { profile: 'Ada' });
-    await issue('Ada', { expiresAtMs: clock.nowMs() + 1000 });
-    clock.advance(1000);
-    ban();
-    expect(await sentMails()).toEqual([]);
-    unban();
-    await issue();
-    ban();
-    expect(await sentMails()).toEqual([BAN_MAIL]);
-    clock.advance(1000);
-    ban();
-    await importLines(deps, [{ ...BANNED, displayName: 'Ada Lovelace' }, ADA]);
-    expect(await sentMails()).toEqual([]);
-  });
-
-  test('gets one mail for all keys, and none if the ban was lifted before it was sent', async () => {
-    const keys = [await issue(), await issue()];
-    ban();
-    expect(await sentMails()).toEqual([BAN_MAIL]);
-    for (const { identifier } of keys) expect(smtp.received.at(-1)?.raw).toContain(identifier);
-    clock.advance(1000);
-    unban();
-    clock.advance(1000);
-    ban();
-    expect(await sentMails()).toEqual([BAN_MAIL]);
-  });
-
-  test('gets one mail about an import that bans the profile several times, and at most three mails about bans a day', async () => {
-    await issue();
-    await importLines(deps, [BANNED, UNBANNED, BANNED]);
-    const all = await sentMails();
-    for (let turn = 0; turn < 4; turn++) {
-      for (const change of [unban, ban]) {
-        clock.advance(60_000);
-        change();
-        all.push(...(await sentMails()));
-      }
-    }
-    expect(all).toEqual([BAN_MAIL, UNBAN_MAIL, BAN_MAIL]);
-    clock.advance(DAY_MS);
-    unban();
-    expect(await sentMails()).toEqual([UNBAN_MAIL]);
-  });
-
-  test('gets no mail about the ban of another profile', async () => {
-    await issue();
-    await issue('Eve');
-    await importLines(deps, [BANNED, { ...EVE, banned: true }]);
-    expect((await sentMails()).map((mail) => mail.split(':')[0])).toEqual(['ada@example.org', 'eve@example.org']);
-  });
 });

@@ -7,7 +7,7 @@ import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
 import { issue, keyIn, mails, waitingForLock } from '../../../support/keys.ts';
-import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { sendDueMails } from '../../../support/mail/due.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { refusal } from '../../../support/refusal.ts';
@@ -73,7 +73,7 @@ test('if the mail can’t be sent, the change stays, with a warning, and the mai
   expect(outcome.warning).toContain('MAIL_URL is not set');
   expect(showKey(deps, identifier).permissions).toEqual(['api.leaderboard']);
   expect(mails(deps).at(-1)).not.toContain('was changed');
-  await sendDueNotices(deps, () => undefined, false);
+  await sendDueMails(deps, () => undefined, false);
   expect(mails(deps).at(-1)).toMatch(/was changed[\s\S]*api\.lookup[\s\S]*api\.leaderboard/);
   expect(await change({ permissions: ['api.leaderboard'] })).toMatchObject({
     warning: expect.stringContaining('nothing was changed'),

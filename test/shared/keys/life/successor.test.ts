@@ -10,7 +10,7 @@ import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { approveKey, issue, keyIn, mailedSecrets, mails, request } from '../../../support/keys.ts';
-import { sendDueNotices } from '../../../support/mail/notices.ts';
+import { sendDueMails } from '../../../support/mail/due.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { refusal } from '../../../support/refusal.ts';
@@ -35,9 +35,10 @@ const inDays = (deps: Deps, days: number) => deps.clock.nowMs() + days * DAY_MS;
 const iso = (ms: number) => new Date(ms).toISOString();
 
 test('a request for a successor is prefilled from the old key, including its granted permissions, and names that key', async () => {
-  const { deps, old, succeed, lastMail } = await world({ permissions: ['api.leaderboard'] });
+  const { deps, clock, old, succeed, lastMail } = await world({ permissions: ['api.leaderboard'] });
   const identifier = await succeed();
-  await sendDueNotices(deps, () => undefined, false);
+  clock.advance(60_000);
+  await sendDueMails(deps, () => undefined, false);
   expect(lastMail()).toContain(`Replaces ${old.identifier}`);
   expect(showKey(deps, identifier)).toMatchObject({
     successorOf: old.identifier,

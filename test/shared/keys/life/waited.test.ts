@@ -43,7 +43,7 @@ test('a key that expires while its revocation waits for the lock is not revoked,
   expect(error.message).toBe(`Key ${identifier} is expired; only Active and suspended keys can be revoked.`);
   clock.advance(WAIT_MS);
   expect(keyHistory(deps, identifier).at(-1)).toMatchObject({ event: 'expired', at: expiresAt, by: 'system' });
-  expect(deps.db.$client.query('SELECT * FROM notices WHERE identifier = ?').all(identifier)).toEqual([]);
+  expect(deps.db.$client.query('SELECT * FROM mails WHERE identifier = ?').all(identifier)).toEqual([]);
   expect(mails(deps)).toHaveLength(before);
 });
 

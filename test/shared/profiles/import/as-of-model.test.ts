@@ -5,6 +5,7 @@ import { eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
 import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { onBox } from '../../../support/actors.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
+import { MAIL_CONFIG } from '../../../support/mail/config.ts';
 import { fewRounds } from '../../../support/rounds.ts';
 import { storedProfiles } from '../../../support/storage/import-model.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
@@ -102,7 +103,10 @@ test('a file with --as-of changes exactly the profiles that were not written or 
         else if ('lines' in step) {
           const asOfMs = step.agoMs === null ? null : nowMs - step.agoMs;
           const by = step.kind === 'feed' ? ({ kind: 'platform', name: 'backend' } as const) : onBox('operator');
-          const onKeys = effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1_000 });
+          const onKeys = effectsOfBackend(
+            { name: 'backend', excludesContactFields: false, eraseLimit: 1_000 },
+            MAIL_CONFIG,
+          );
           const lines = step.lines.map((one) => (one.deleted ? one : { username: `user${one.id}`, ...one }));
           const { imported, deleted, pruned, newer, details, refused } = await importLines(deps, lines, {
             by,

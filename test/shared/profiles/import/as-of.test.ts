@@ -7,6 +7,7 @@ import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { onBox } from '../../../support/actors.ts';
 import { changeByHand, exportText, importLines, jsonLines } from '../../../support/import.ts';
 import { request } from '../../../support/keys.ts';
+import { MAIL_CONFIG } from '../../../support/mail/config.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -164,7 +165,7 @@ test('an import uses the time of each batch, so that times in histories ascend',
     yield Buffer.from(jsonLines({ id: 1, username: 'ada', email: 'other@example.org' }, { id: 2, username: 'bob' }));
   })();
   const by = onBox('operator');
-  await importProfiles(deps, source, { merge: false, strict: false, by, onKeys: effectsOnKeys(by) });
+  await importProfiles(deps, source, { merge: false, strict: false, by, onKeys: effectsOnKeys(by, MAIL_CONFIG) });
   const events = deps.db.$client
     .query('SELECT event, at FROM key_events WHERE identifier = ? ORDER BY rowid')
     .all(identifier) as { event: string; at: number }[];

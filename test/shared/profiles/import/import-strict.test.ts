@@ -5,9 +5,15 @@ import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { onBox } from '../../../support/actors.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
+import { MAIL_CONFIG } from '../../../support/mail/config.ts';
 import { testDeps } from '../../../support/world.ts';
 
-const OPTIONS = { merge: false, strict: true, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
+const OPTIONS = {
+  merge: false,
+  strict: true,
+  by: onBox('operator'),
+  onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+};
 
 test('one bad line prevents the import; all bad lines are reported', async () => {
   const deps = testDeps();

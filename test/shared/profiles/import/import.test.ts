@@ -8,9 +8,15 @@ import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { onBox } from '../../../support/actors.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
 import { issue } from '../../../support/keys.ts';
+import { MAIL_CONFIG } from '../../../support/mail/config.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
-const OPTIONS = { merge: false, strict: false, by: onBox('operator'), onKeys: effectsOnKeys(onBox('operator')) };
+const OPTIONS = {
+  merge: false,
+  strict: false,
+  by: onBox('operator'),
+  onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+};
 
 async function profile(deps: Parameters<typeof exportText>[0], id: number) {
   const lines = (await exportText(deps)).split('\n').filter(Boolean);

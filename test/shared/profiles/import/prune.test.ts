@@ -6,6 +6,7 @@ import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { importLines, namesById } from '../../../support/import.ts';
 import { issue, waitingWhile } from '../../../support/keys.ts';
+import { MAIL_CONFIG } from '../../../support/mail/config.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
@@ -45,7 +46,7 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
       merge: false,
       strict,
       by,
-      onKeys: effectsOnKeys(by),
+      onKeys: effectsOnKeys(by, MAIL_CONFIG),
       ...pruning(100),
     });
     expect([outcome.imported, outcome.pruned]).toEqual([19, 0]);

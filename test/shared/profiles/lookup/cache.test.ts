@@ -3,13 +3,11 @@ import { noteChanges } from '../../../../shared/db/changes.ts';
 import { openBeside } from '../../../../shared/db/open-beside.ts';
 import { endView, renewView } from '../../../../shared/db/reader.ts';
 import { withTables } from '../../../../shared/db/tables.ts';
-import { type LeasedNotice, leaseNotice } from '../../../../shared/outbox/lease.ts';
-import { storeReminders } from '../../../../shared/outbox/reminders.ts';
+import { storeReminders } from '../../../../shared/mail/reminders.ts';
 import { prepareLeaderboard } from '../../../../shared/profiles/leaderboard/leaderboard.ts';
 import type { Body } from '../../../../shared/profiles/lookup/body.ts';
 import { prepareProfiles } from '../../../../shared/profiles/lookup/cache.ts';
 import { prepareLookup } from '../../../../shared/profiles/lookup/lookup.ts';
-import { endNotice } from '../../../../shared/upkeep/delivery/store.ts';
 import { closeUsage, openUsage, saveUsage } from '../../../../shared/usage/usage.ts';
 import { countUsage } from '../../../../shared/usage/usage-counter.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
@@ -124,13 +122,11 @@ describe('a hot profile, its links and the leaderboard stay cached', () => {
     act.withdraw = () => run('withdraw', withdrawn);
     act.reject = () => run('reject', rejected, '--reason', 'no');
     const { identifier } = await issue(deps, { profile: 'user2' }, { expiresAtMs: EXPIRY_MS });
-    act['what a reminder leaves'] = () => {
+    act['a reminder'] = () => {
       const beside = withTables({ $client: openBeside(deps.config.databasePath) });
       const clock = { nowMs: () => EXPIRY_MS - 60_000, settledMs: () => EXPIRY_MS - 60_000 };
-      storeReminders(beside, clock);
-      const claimed = leaseNotice(beside, clock, { about: { identifier }, busyLanes: [], isSettled: true });
-      expect(claimed?.kind).toBe('reminder');
-      endNotice(beside, claimed as LeasedNotice, { result: 'accepted' }, { clock, config: deps.config });
+      storeReminders(beside, clock, deps.config);
+      expect(beside.$client.query("SELECT 1 FROM mails WHERE kind = 'reminder'").all()).toHaveLength(1);
       beside.$client.close();
     };
     act.approve = () => issue(deps, { profile: 'user4' });

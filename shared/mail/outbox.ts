@@ -1,0 +1,491 @@
+import { and, asc, count, eq, gte, lt, lte, ne, notInArray, type SQL, sql } from 'drizzle-orm';
+import type { Actor } from '../actor.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import { adminPages, ownerPages } from '../config/pages.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { isPostponed } from '../db/live.ts';
+import { openBeside } from '../db/open-beside.ts';
+import { keepQuery, placeholders } from '../db/prepared-query.ts';
+import { apiKeys } from '../db/schema/keys.ts';
+import { mails, WEBHOOK } from '../db/schema/mails.ts';
+import { profiles } from '../db/schema/profiles.ts';
+import { withTables } from '../db/tables.ts';
+import { write } from '../db/write.ts';
+import type { Deps, ServerDeps } from '../deps.ts';
+import { AppError } from '../errors.ts';
+import { isMailAddress } from './address.ts';
+import type { Delivery, Mailer } from './send.ts';
+import type { Text } from './texts/compose.ts';
+import { addressMail, signInNoticeMail } from './texts/people-mails.ts';
+import { postToWebhook } from './webhook.ts';
+
+// Mails without a secret, and posts to the webhook, are stored whole in the transaction that they report, and sent
+// afterwards: by the command that stored them, and by the server what is left. After a crash between the mail server's
+// acceptance and its recording, a mail is sent twice; none is lost. Times are milliseconds since 1970.
+
+/** The settings that mails quote, and their recipients. */
+export type MailConfig = Pick<
+  Config,
+  'adminEmails' | 'adminWebhook' | 'publicName' | 'publicUrl' | 'contact' | 'developerPlatform' | 'mail'
+>;
+
+type Act = { by: Actor; atMs: number };
+
+/** A command sends its mails itself; meanwhile the server leaves them alone. */
+const HEAD_START_MS = 60_000;
+
+const insertMail = keepQuery((db) =>
+  db
+    .insert(mails)
+    .values(placeholders('profileId', 'identifier', 'kind', 'to', 'subject', 'body', 'at', 'nextTryAt'))
+    .returning({ id: mails.id })
+    .prepare(),
+);
+
+type Addressed = { profileId: number | null; to: string | null };
+
+/** Stores a mail inside the transaction that it reports. Returns its id. */
+export function storeMail(
+  tx: Tx,
+  { kind, identifier, subject, text }: Text,
+  to: Addressed,
+  { atMs }: Pick<Act, 'atMs'>,
+  nextTryAt = atMs,
+): number {
+  const mail = { kind, identifier: identifier === '' ? null : identifier, subject, body: text };
+  return insertMail(tx).get({ ...mail, ...to, at: atMs, nextTryAt }).id;
+}
+
+/** A mail about a key that an operator changed is first the command's to send. */
+function firstTryAt({ by, atMs }: Act): number {
+  return by.kind === 'operator' ? atMs + HEAD_START_MS : atMs;
+}
+
+/** What mails about a key say; `pages` are those of its owner. */
+export function readKeyNews(tx: Tx, config: MailConfig, identifier: string, { atMs }: Pick<Act, 'atMs'>) {
+  const row = tx
+    .select({
+      identifier: apiKeys.identifier,
+      keyName: apiKeys.name,
+      description: apiKeys.description,
+      requestedPermissions: apiKeys.requestedPermissions,
+      projectUrl: apiKeys.projectUrl,
+      expectedUsage: apiKeys.expectedUsage,
+      successorOf: apiKeys.successorOf,
+      expiresAt: apiKeys.expiresAt,
+      profileId: profiles.id,
+      profile: profiles.username,
+      isBanned: profiles.banned,
+    })
+    .from(apiKeys)
+    .innerJoin(profiles, eq(profiles.id, apiKeys.profileId))
+    .where(eq(apiKeys.identifier, identifier))
+    .get();
+  if (row === undefined) throw new AppError('not_found', `There is no key ${identifier}.`);
+  return { ...row, ...serviceNews(config), atMs, pages: ownerPages(config) };
+}
+
+export type KeyNews = ReturnType<typeof readKeyNews>;
+
+function serviceNews({ publicName, publicUrl, contact }: MailConfig) {
+  return { publicName, publicUrl, contact };
+}
+
+/** Stores a mail about a key to its owner. Returns its id. */
+export function mailOwner(
+  tx: Tx,
+  config: MailConfig,
+  identifier: string,
+  textOf: (news: KeyNews) => Text,
+  act: Act,
+): number[] {
+  const news = readKeyNews(tx, config, identifier, act);
+  return [storeMail(tx, textOf(news), { profileId: news.profileId, to: null }, act, firstTryAt(act))];
+}
+
+/** Stores a mail about a key to each address of ADMIN_EMAIL, and a post to the webhook. Returns their ids. */
+export function tellAdmins(
+  tx: Tx,
+  config: MailConfig,
+  identifier: string,
+  tell: { textOf: (news: KeyNews) => Text; sentenceOf: (key: string) => string },
+  act: Act,
+): number[] {
+  const news = { ...readKeyNews(tx, config, identifier, act), pages: adminPages(config) };
+  const { profileId, pages } = news;
+  const text = tell.textOf(news);
+  const ids = mailAdmins(tx, config, profileId, text, act);
+  if (config.adminWebhook === null) return ids;
+  const where = pages === null ? `profilectl keys show ${identifier}` : `${pages}/keys/${identifier}`;
+  const post = { ...text, text: `${tell.sentenceOf(`key ${identifier} of profile ${profileId}`)}\n${where}` };
+  return [...ids, storeMail(tx, post, { profileId, to: WEBHOOK }, act, firstTryAt(act))];
+}
+
+/** Stores a mail to each address of ADMIN_EMAIL; `profileId` is whom it is about, if anybody. Returns their ids. */
+export function mailAdmins(
+  tx: Tx,
+  { adminEmails }: MailConfig,
+  profileId: number | null,
+  text: Text,
+  act: Act,
+): number[] {
+  return adminEmails.map((to) => storeMail(tx, text, { profileId, to }, act, firstTryAt(act)));
+}
+
+const MAX_ADDRESS_MAILS_A_DAY = 3;
+
+/**
+ * Stores a mail to a profile's former e-mail address: at most three a day, so that nobody can make the service send many
+ * mails, and one for all lines of a transaction, which have the same time.
+ */
+export function mailFormerAddress(
+  tx: Tx,
+  config: MailConfig,
+  { profileId, formerEmail }: { profileId: number; formerEmail: string },
+  act: Act,
+): void {
+  if (!isMailAddress(formerEmail)) return;
+  const recent = mailsOfKind(tx).all({ profileId, kind: 'address', since: act.atMs - DAY_MS });
+  if (recent.length >= MAX_ADDRESS_MAILS_A_DAY || recent.some(({ at }) => at === act.atMs)) return;
+  const profile = usernameOf(tx).get({ profileId })?.username ?? '';
+  const text = addressMail({ ...serviceNews(config), profile, atMs: act.atMs });
+  storeMail(tx, text, { profileId, to: formerEmail }, act);
+}
+
+/** Stores a mail to an owner about a sign-in by hand-over; once a UTC day at most. */
+export function mailSignIn(
+  tx: Tx,
+  config: MailConfig,
+  { profileId, address, agent }: { profileId: number; address: string; agent: string },
+  act: Act,
+): void {
+  const since = act.atMs - (act.atMs % DAY_MS);
+  if (mailsOfKind(tx).get({ profileId, kind: 'new-sign-in', since }) !== undefined) return;
+  const profile = usernameOf(tx).get({ profileId })?.username ?? '';
+  const news = { ...serviceNews(config), pages: ownerPages(config), profile, atMs: act.atMs, address, agent };
+  storeMail(tx, signInNoticeMail(news), { profileId, to: null }, act);
+}
+
+const mailsOfKind = keepQuery((db) =>
+  db
+    .select({ at: mails.at })
+    .from(mails)
+    .where(
+      and(
+        eq(mails.profileId, sql.placeholder('profileId')),
+        eq(mails.kind, sql.placeholder('kind')),
+        gte(mails.at, sql.placeholder('since')),
+      ),
+    )
+    .prepare(),
+);
+
+const usernameOf = keepQuery((db) =>
+  db
+    .select({ username: profiles.username })
+    .from(profiles)
+    .where(eq(profiles.id, sql.placeholder('profileId')))
+    .prepare(),
+);
+
+// Sending.
+
+const MAX_RECIPIENTS = 5;
+const TIMEOUT_MS = 30_000;
+
+/** A command leaves to the server what it has not begun to send after this time. */
+const COMMAND_MS = 20_000;
+
+/** The pause after the first failure. Each further pause is twice as long, up to the longest. */
+const FIRST_PAUSE_MS = 60_000;
+const LONGEST_PAUSE_MS = DAY_MS / 4;
+
+/** Older mails are dropped. */
+const MAX_AGE_MS = 3 * DAY_MS;
+
+/** How long ended mails are kept: as long as `status` lists them. */
+const KEPT_MS = 30 * DAY_MS;
+
+/** How often storing a result is tried: a mail whose result is not stored is sent again. */
+const STORE_TRIES = 40;
+const STORE_RETRY_MS = 250;
+
+type Report = (level: 'info' | 'warn' | 'error', sentence: string) => void;
+
+/** Values in the condition of a partial index are inlined: SQLite does not use it for parameters. */
+const IS_WAITING = eq(mails.result, 'waiting').inlineParams();
+
+/** Where a mail goes now; empty if the profile has no address. */
+const RECIPIENT = sql<string>`coalesce(${mails.to}, ${profiles.email}, '')`;
+
+function nextMail(db: Db, nowMs: number, only: readonly number[] | null, skipped: readonly string[], kinds: Kinds) {
+  const isDue = only === null ? sql`NOT ${isPostponed(mails.nextTryAt, LONGEST_PAUSE_MS, nowMs)}` : isAmong(only);
+  return (
+    db
+      .select({
+        id: mails.id,
+        identifier: mails.identifier,
+        profileId: mails.profileId,
+        kind: mails.kind,
+        to: RECIPIENT,
+        subject: mails.subject,
+        body: mails.body,
+        tries: mails.tries,
+      })
+      .from(mails)
+      .leftJoin(profiles, eq(profiles.id, mails.profileId))
+      .where(and(IS_WAITING, isDue, notInArray(RECIPIENT, [...skipped]), kindsIn(kinds)))
+      // Mails about changed addresses come last, since one import may change very many.
+      .orderBy(sql`(${mails.kind} = 'address')`, asc(mails.nextTryAt), asc(mails.id))
+      .limit(1)
+      .get()
+  );
+}
+
+type Waiting = NonNullable<ReturnType<typeof nextMail>>;
+type Kinds = { hasMailer: boolean; hasWebhook: boolean };
+
+function kindsIn({ hasMailer, hasWebhook }: Kinds) {
+  return and(
+    hasMailer ? undefined : eq(mails.to, WEBHOOK),
+    hasWebhook ? undefined : sql`${mails.to} IS NOT ${WEBHOOK}`,
+  );
+}
+
+function isAmong(ids: readonly number[]) {
+  return sql`${mails.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+}
+
+/** Whom mail is sent for: a writable connection, and only these mails, or null for all that are due. */
+type Sending = {
+  deps: Pick<Deps, 'clock' | 'config'>;
+  db: Db;
+  mailer: Mailer | null;
+  only: readonly number[] | null;
+  report: Report;
+  isStopping: () => boolean;
+};
+
+/** Sends mails, one at a time to each of up to five recipients. Throws what prevents it from reading or storing. */
+async function sendAll(sending: Sending): Promise<void> {
+  const { deps, db, mailer, isStopping } = sending;
+  const open = new Map<string, Promise<void>>();
+  const faults: unknown[] = [];
+  const kinds = { hasMailer: mailer !== null, hasWebhook: deps.config.adminWebhook !== null };
+  let only = sending.only;
+  for (;;) {
+    const isFull = open.size >= MAX_RECIPIENTS || isStopping() || faults.length > 0;
+    const next = isFull ? undefined : nextMail(db, deps.clock.nowMs(), only, [...open.keys()], kinds);
+    if (next !== undefined) {
+      only = only?.filter((id) => id !== next.id) ?? null;
+      const sent = sendOne(sending, next)
+        .catch((fault) => void faults.push(fault))
+        .finally(() => open.delete(next.to));
+      open.set(next.to, sent);
+    } else if (open.size > 0) await Promise.race(open.values());
+    else if (faults.length > 0) throw faults[0];
+    else return;
+  }
+}
+
+/** Counts the try before it begins: whatever then can't be stored, a mail is not sent again at once. */
+async function sendOne(sending: Sending, mail: Waiting): Promise<void> {
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** mail.tries, LONGEST_PAUSE_MS);
+  const begun = { tries: mail.tries + 1, nextTryAt: sending.deps.clock.nowMs() + pauseMs };
+  write(sending.db, (tx) => tx.update(mails).set(begun).where(eq(mails.id, mail.id)).run());
+  const delivery = await deliver(sending, mail);
+  for (let left = STORE_TRIES; ; left--) {
+    try {
+      return settle(sending, mail, delivery);
+    } catch (error) {
+      if (left === 0 || !(error instanceof AppError)) throw error;
+    }
+    await Bun.sleep(STORE_RETRY_MS);
+  }
+}
+
+async function deliver({ deps, mailer }: Sending, mail: Waiting): Promise<Delivery> {
+  const { to, kind, identifier, subject, body } = mail;
+  const { adminWebhook } = deps.config;
+  if (to === WEBHOOK && adminWebhook !== null) return await postToWebhook(adminWebhook, body, TIMEOUT_MS);
+  if (to === '' || mailer === null) return { outcome: 'unknown', reason: 'The profile has no e-mail address.' };
+  const composed = { kind, identifier: identifier ?? '', to, subject, text: body };
+  return await mailer.send(composed, { timeoutMs: TIMEOUT_MS });
+}
+
+/** Stores a result. */
+function settle({ db, report }: Sending, mail: Waiting, delivery: Delivery): void {
+  const { id, kind, identifier, profileId } = mail;
+  const what = `The ${kind} mail about ${subjectInWords({ identifier, uid: profileId })}`;
+  const isRefused = delivery.outcome === 'refused' && delivery.permanent && delivery.about === 'mail';
+  const fault = delivery.outcome === 'accepted' ? null : delivery.reason;
+  const result = fault === null ? 'accepted' : isRefused ? 'refused' : 'waiting';
+  const kept = result === 'waiting' ? {} : EMPTIED;
+  write(db, (tx) =>
+    tx
+      .update(mails)
+      .set({ result, fault, ...kept })
+      .where(eq(mails.id, id))
+      .run(),
+  );
+  if (result === 'accepted') report('info', `${what} was sent.`);
+  else if (result === 'waiting') report('warn', `${what} has not been delivered yet. ${fault}`);
+  else report('warn', `${what} was not delivered and is not sent again. ${fault}`);
+}
+
+/**
+ * Sends the mails that a command stored. Returns a sentence if one is not delivered yet. Throws no refusal: the command
+ * has done its work, and the server retries.
+ */
+export async function sendStored(deps: Deps, ids: readonly number[]): Promise<string | null> {
+  if (ids.length === 0) return null;
+  const beganAtMs = deps.clock.monotonicMs();
+  try {
+    const mailer = await deps.mailer();
+    if (mailer === null) {
+      write(deps.db, (tx) => tx.update(mails).set({ nextTryAt: deps.clock.nowMs() }).where(isAmong(ids)).run());
+      return 'The mail has not been sent yet, because MAIL_URL is not set here. A running server with MAIL_URL sends it.';
+    }
+    const isStopping = () => deps.clock.monotonicMs() - beganAtMs > COMMAND_MS;
+    await sendAll({ deps, db: deps.db, mailer, only: ids, report: () => undefined, isStopping });
+    const left = deps.db
+      .select()
+      .from(mails)
+      .where(and(isAmong(ids), ne(mails.result, 'accepted')))
+      .all();
+    const [late] = left.filter(({ to }) => to !== WEBHOOK);
+    if (late === undefined) return null;
+    if (late.result !== 'waiting') return `The mail was not delivered. ${late.fault}`;
+    return `The mail has not been delivered yet. ${late.fault ?? 'It follows another one.'} ${RETRIED}`;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return `The mail may not have been sent yet. ${error.message} ${RETRIED}`;
+  }
+}
+
+const RETRIED = 'A running server retries for three days.';
+
+/** Whether any mail is due. */
+export function isMailDue({ db, clock, config }: Pick<ServerDeps, 'db' | 'clock' | 'config'>): boolean {
+  return guardDatabase(db.$client.filename, () => {
+    const kinds = { hasMailer: config.mail !== null, hasWebhook: config.adminWebhook !== null };
+    return nextMail(withTables(db), clock.nowMs(), null, [], kinds) !== undefined;
+  });
+}
+
+/**
+ * Sends the mails that are due, on a connection of its own, and deletes those that ended long ago. Throws `refused` if
+ * the database can't be written; unsent mails stay due.
+ */
+export async function sendDueMails(
+  deps: Pick<ServerDeps, 'clock' | 'config' | 'mailer'>,
+  report: Report,
+  isStopping = () => false,
+): Promise<void> {
+  using sqlite = openBeside(deps.config.databasePath);
+  const db = withTables({ $client: sqlite });
+  for (const dropped of dropOld(db, deps.clock)) {
+    report('warn', `The ${dropped.kind} mail about ${subjectInWords(dropped)} was not delivered for three days.`);
+  }
+  await sendAll({ deps, db, mailer: await deps.mailer(), only: null, report, isStopping });
+}
+
+/** Drops what could not be sent for three days, and deletes what ended long ago. */
+function dropOld(db: Db, clock: Pick<Deps['clock'], 'settledMs'>): Dropped[] {
+  const nowMs = clock.settledMs();
+  if (nowMs === null) return [];
+  return write(db, (tx) => {
+    tx.delete(mails)
+      .where(and(ne(mails.result, 'waiting'), lt(mails.at, nowMs - KEPT_MS)))
+      .run();
+    return drop(tx, lte(mails.at, nowMs - MAX_AGE_MS), 'It could not be delivered for three days.');
+  });
+}
+
+/** Drops the mails that wait in a backup, because they may have been sent since, and returns them. */
+export function dropRestoredMails(db: Db): Dropped[] {
+  return write(db, (tx) => drop(tx, undefined, 'It was waiting in a backup that was restored.'));
+}
+
+/** Ends waiting mails. An ended mail keeps neither its text nor a former address. */
+function drop(tx: Tx, which: SQL | undefined, fault: string): Dropped[] {
+  return tx
+    .update(mails)
+    .set({ result: 'dropped', fault, ...EMPTIED })
+    .where(and(IS_WAITING, which))
+    .returning({ identifier: mails.identifier, uid: mails.profileId, kind: mails.kind })
+    .all();
+}
+
+const EMPTIED = { subject: '', body: '', to: sql`CASE ${mails.kind} WHEN 'address' THEN '' ELSE ${mails.to} END` };
+
+/** A mail that was dropped: its key or profile, and its kind. */
+export type Dropped = { identifier: string | null; uid: number | null; kind: string };
+
+/** The subject of a mail in words: a key, a profile, or an admin. */
+export function subjectInWords({ identifier, uid }: { identifier: string | null; uid: number | null }): string {
+  if (identifier !== null) return `key ${identifier}`;
+  return uid === null ? 'an admin' : `profile ${uid}`;
+}
+
+/** Undelivered mails and posts: how many are waiting, since when, and which were given up within 30 days. */
+export type MailStatus = {
+  waiting: number;
+  oldestAt: string | null;
+  undelivered: {
+    identifier: string | null;
+    uid: number | null;
+    kind: string;
+    /** `owner`, `former address`, `ADMIN_EMAIL` or `webhook`. */
+    to: string;
+    at: string;
+    tries: number;
+    result: string;
+    reason: string | null;
+  }[];
+};
+
+/** Reads {@link MailStatus}. */
+export function readMailStatus(db: Db, nowMs: number): MailStatus {
+  const which = sql`(${IS_WAITING} OR ${mails.result} IN ('refused', 'dropped') AND ${mails.at} >= ${nowMs - KEPT_MS})`;
+  const rows = guardDatabase(db.$client.filename, () =>
+    db.select().from(mails).where(which).orderBy(asc(mails.id)).all(),
+  );
+  const waiting = rows.filter(({ result }) => result === 'waiting');
+  return {
+    waiting: waiting.length,
+    oldestAt: waiting[0] === undefined ? null : isoTime(waiting[0].at),
+    undelivered: rows.map(({ identifier, profileId, kind, to, at, tries, result, fault }) => ({
+      identifier,
+      uid: profileId,
+      kind,
+      to: recipientInWords(kind, to),
+      at: isoTime(at),
+      tries,
+      result,
+      reason: fault,
+    })),
+  };
+}
+
+function recipientInWords(kind: string, to: string | null): string {
+  if (to === null || to === WEBHOOK) return to ?? 'owner';
+  return kind === 'address' ? 'former address' : 'ADMIN_EMAIL';
+}
+
+/** Warnings about undelivered mails and posts. */
+export function mailWarnings({ undelivered }: MailStatus): string[] {
+  const late = undelivered.filter(({ to }) => to !== WEBHOOK).length;
+  return [
+    ...(late === 0 ? [] : [`${late === 1 ? '1 mail is' : `${late} mails are`} undelivered.`]),
+    ...(late === undelivered.length ? [] : ['Some messages to the webhook in ADMIN_WEBHOOK_URL were not delivered.']),
+  ];
+}
+
+/** How many mails there are by result, for the metrics. */
+export function countMails(db: Db) {
+  const { result: name, to } = mails;
+  return db.select({ name, count: count() }).from(mails).where(sql`${to} IS NOT ${WEBHOOK}`).groupBy(name).all();
+}

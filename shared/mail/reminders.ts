@@ -1,0 +1,58 @@
+import { and, asc, eq, gt, lte, sql } from 'drizzle-orm';
+import { type Clock, DAY_MS } from '../clock.ts';
+import type { Db } from '../db/connect.ts';
+import { apiKeys, keyEvents } from '../db/schema/keys.ts';
+import { mails } from '../db/schema/mails.ts';
+import { profiles } from '../db/schema/profiles.ts';
+import { write } from '../db/write.ts';
+import { type MailConfig, readKeyNews, storeMail } from './outbox.ts';
+import { reminderMail } from './texts/reminder-mail.ts';
+
+/** How long before a key's expiry its owner is reminded. */
+export const REMINDED_MS = 14 * DAY_MS;
+
+/** When the key's expiry was set: by the latest change or by its approval. */
+const EXPIRY_SET_AT = sql<number>`coalesce(
+  (SELECT max(${keyEvents.at}) FROM ${keyEvents}
+    WHERE ${keyEvents.identifier} = ${apiKeys.identifier} AND ${keyEvents.event} = 'changed'
+      AND CASE WHEN json_valid(${keyEvents.detail}) THEN ${keyEvents.detail} ->> '$.changes.expiresAt.to' END IS NOT NULL),
+  ${apiKeys.decidedAt}, 0)`;
+
+/**
+ * Stores a reminder for each Active key that expires within 14 days, once for an expiry, and none if the expiry was set
+ * later than that, because the mail about it is sufficient. Keys of banned profiles and of those without an address are
+ * skipped until that changes.
+ */
+export function storeReminders(db: Db, clock: Pick<Clock, 'settledMs'>, config: MailConfig): void {
+  const atMs = clock.settledMs();
+  if (atMs === null) return;
+  const beganAt = sql`${apiKeys.expiresAt} - ${REMINDED_MS}`;
+  const isReminded = sql`EXISTS (SELECT 1 FROM ${mails} WHERE ${mails.identifier} = ${apiKeys.identifier}
+    AND ${mails.kind} = 'reminder' AND ${mails.at} >= ${beganAt})`;
+  const due = db
+    .select({ identifier: apiKeys.identifier, expiresAt: apiKeys.expiresAt })
+    .from(apiKeys)
+    .innerJoin(profiles, eq(profiles.id, apiKeys.profileId))
+    .where(
+      and(
+        eq(apiKeys.state, 'Active'),
+        gt(apiKeys.expiresAt, atMs),
+        lte(apiKeys.expiresAt, atMs + REMINDED_MS),
+        eq(profiles.banned, false),
+        sql`${profiles.email} IS NOT NULL`,
+        sql`${EXPIRY_SET_AT} < ${beganAt}`,
+        sql`NOT ${isReminded}`,
+      ),
+    )
+    .orderBy(asc(apiKeys.expiresAt));
+  if (due.limit(1).get() === undefined) return;
+  write(db, (tx) => {
+    for (const { identifier, expiresAt } of due.limit(1_000).all()) {
+      const news = readKeyNews(tx, config, identifier, { atMs });
+      const expiresAtMs = expiresAt ?? atMs;
+      const daysLeft = Math.ceil((expiresAtMs - atMs) / DAY_MS);
+      const text = reminderMail({ ...news, expiresAtMs, daysLeft });
+      storeMail(tx, text, { profileId: news.profileId, to: null }, { atMs });
+    }
+  });
+}

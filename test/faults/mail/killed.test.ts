@@ -1,0 +1,164 @@
+import { afterAll, expect, test } from 'bun:test';
+import { startServer } from '../../../server/main.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { withTables } from '../../../shared/db/tables.ts';
+import { openDatabase } from '../../../shared/db-files/open.ts';
+import { createDeps } from '../../../shared/deps.ts';
+import type { AppError } from '../../../shared/errors.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { get } from '../../support/http.ts';
+import { request } from '../../support/keys.ts';
+import { startServerProcess } from '../../support/machine/server-process.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
+import { sendDueMails } from '../../support/mail/due.ts';
+import { startSmtp } from '../../support/mail/smtp.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
+import { testConfig, testDeps } from '../../support/world.ts';
+
+// Mails without a secret, with real processes and mail servers: each promised mail arrives, whatever is killed.
+
+const LATER_MS = 3_600_000;
+
+function variablesOf(databasePath: string, url: string): Record<string, string> {
+  return { DATABASE_PATH: databasePath, MAIL_URL: url, MAIL_FROM: 'keys@example.org' };
+}
+
+/** Each command is killed at a different moment: some before the mail server receives anything, some after. */
+test('whenever a reject command is killed, the owner is mailed exactly what it has decided', async () => {
+  const commands = rounds(24);
+  const random = seededRandom('killed commands that reject');
+  const children = new Map<string, { kill: (signal: NodeJS.Signals) => void }>();
+  const identifierIn = (raw: string) => /Subject: Your API key request (\w+) was rejected/.exec(raw)?.[1] ?? '';
+  const smtp = await startSmtp({
+    // Every third command is killed after the mail server has received the mail, before it confirms.
+    onMessage: ({ raw }) => {
+      const identifier = identifierIn(raw);
+      if (identifiers.indexOf(identifier) % 3 === 0) children.get(identifier)?.kill('SIGKILL');
+    },
+  });
+  const deps = testDeps({ variables: { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' } });
+  const identifiers: string[] = [];
+  for (let id = 1; id <= commands; id++) {
+    insertProfile(deps.db, { id });
+    identifiers.push(await request(deps, { profile: `user${id}` }));
+  }
+  const env = commandEnvironment(variablesOf(deps.config.databasePath, smtp.url));
+  const startedAtMs = performance.now();
+  let lifetimeMs = 1_000;
+  const runOne = async (identifier: string, at: number) => {
+    const words = profilectlWords(['keys', 'reject', identifier, '--reason', 'No.']);
+    const child = Bun.spawn(words, { env, stdout: 'ignore', stderr: 'ignore' });
+    children.set(identifier, child);
+    const timer = at % 3 === 0 ? null : setTimeout(() => child.kill('SIGKILL'), lifetimeMs * random() * 1.2);
+    await child.exited;
+    if (timer !== null) clearTimeout(timer);
+  };
+  // The first command measures how long one takes here.
+  await runOne(identifiers[0] as string, 0);
+  lifetimeMs = performance.now() - startedAtMs;
+  for (let at = 1; at < commands; at += 3) {
+    await Promise.all(identifiers.slice(at, at + 3).map((identifier, next) => runOne(identifier, at + next)));
+  }
+  children.clear();
+  const rejected = identifiers.filter((identifier) => showKey(deps, identifier).state === 'rejected');
+  const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + LATER_MS };
+  await sendDueMails({ ...deps, clock }, () => undefined, false);
+  const mailed = smtp.received.map(({ raw }) => identifierIn(raw));
+  expect([...new Set(mailed)].sort()).toEqual([...rejected].sort());
+  for (const identifier of rejected) expect(mailed.filter((one) => one === identifier).length).toBeLessThanOrEqual(2);
+  expect(rejected.length).toBeGreaterThan(0);
+}, 120_000);
+
+test.each(drawHalf(['1', '2'], seededRandom('workers that deliver')))(
+  'a server with WORKERS=%s delivers what a command could not, exactly once, while it answers requests',
+  async (workers) => {
+    const held = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    const smtp = await startSmtp({
+      onMessage: async () => {
+        arrived.resolve();
+        await held.promise;
+      },
+    });
+    const deps = testDeps();
+    insertProfile(deps.db);
+    const identifier = await request(deps);
+    const run = await profilectl(['keys', 'reject', identifier, '--reason', 'No.'], {
+      variables: { DATABASE_PATH: deps.config.databasePath },
+    });
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('MAIL_URL is not set here')]);
+    const variables = { ...variablesOf(deps.config.databasePath, smtp.url), WORKERS: workers };
+    const server = await startServerProcess(variables);
+    await arrived.promise;
+    expect((await get(server, '/readyz')).status).toBe(200);
+    expect(smtp.received).toEqual([]);
+    held.resolve();
+    await server.see(new RegExp(`The rejection mail about key ${identifier} was sent`));
+    expect(await server.end('SIGTERM')).toBe(0);
+    expect(smtp.received).toHaveLength(1);
+    expect(server.printed()).not.toContain('owner1@');
+  },
+  60_000,
+);
+
+test.skipIf(NO_MOUNT !== null)(
+  'a mail waits while the disk is full, and is sent once there is space',
+  async () => {
+    const disk = mountSmallDisk(4 * 2 ** 20);
+    const smtp = await startSmtp();
+    const databasePath = `${disk.folder}/profiles.db`;
+    const db = withTables(openDatabase(databasePath, 'serve'));
+    afterAll(() => db.$client.close());
+    const deps = createDeps(db, testConfig(variablesOf(databasePath, smtp.url)));
+    insertProfile(db);
+    const identifier = await request(deps);
+    db.$client.run(
+      `INSERT INTO mails (identifier, profile_id, kind, subject, body, at, next_try_at)
+      VALUES (?, 1, 'rejection', 'Rejected', 'Rejected', ?, 0)`,
+      [identifier, systemClock.nowMs()],
+    );
+    db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    disk.fill();
+    await expect(sendDueMails(deps, () => undefined, false)).rejects.toThrow();
+    expect(smtp.received).toEqual([]);
+    disk.empty();
+    await sendDueMails(deps, () => undefined, false);
+    expect(smtp.received).toHaveLength(1);
+  },
+  60_000,
+);
+
+test('a server stops in time although its mail server hangs, and the next one sends the mail', async () => {
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const smtp = await startSmtp({
+    onMessage: () => {
+      begun.resolve();
+      return held.promise;
+    },
+  });
+  const deps = testDeps();
+  insertProfile(deps.db);
+  const identifier = await request(deps);
+  await profilectl(['keys', 'reject', identifier, '--reason', 'No.'], {
+    variables: { DATABASE_PATH: deps.config.databasePath },
+  });
+  const log = { write: () => undefined, drain: async () => undefined };
+  const hanging = { ...deps, config: testConfig(variablesOf(deps.config.databasePath, smtp.url)) };
+  const server = await startServer(hanging, { port: 0, log });
+  afterAll(server.stop);
+  await begun.promise;
+  await server.stop();
+  const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + LATER_MS };
+  const sent: string[] = [];
+  const send = () => sendDueMails({ ...deps, clock }, (_level, text) => void sent.push(text), false);
+  // The ended thread closes its connection at some later moment, which briefly locks the database.
+  while (sent.length === 0) {
+    await send().catch(({ code }: AppError) => expect(code).toBe('busy'));
+    await Bun.sleep(10);
+  }
+  expect(sent).toEqual([`The rejection mail about key ${identifier} was sent.`]);
+  held.resolve();
+}, 60_000);
