@@ -1,13 +1,9 @@
 import { Elysia } from 'elysia';
+import { api, otherRequests } from './api/api.ts';
 import { health, securityContact } from './api/health.ts';
-import { leaderboard } from './api/leaderboard.ts';
-import { lookup } from './api/lookup.ts';
-import { lookupMany } from './api/lookup-many.ts';
 import { metrics } from './api/metrics.ts';
-import { ownKey } from './api/own-key.ts';
-import { unknownApiPaths, unknownPaths } from './api/unknown.ts';
+import { unknownPaths } from './api/unknown.ts';
 import { documents } from './docs/routes.ts';
-import { manageOpenApi } from './manage/document-route.ts';
 import { pageStyle } from './portal/style-route.ts';
 import { feed } from './process/feed/route.ts';
 import { forwardCalls, forwardPages } from './process/portal-forward.ts';
@@ -15,8 +11,7 @@ import type { Service } from './process/service.ts';
 
 /**
  * The serving application, with all routes. Each area applies the plugins of `http/` that its requests pass before their
- * route, and registers its paths by `.all`, because Elysia would answer a wrong method with 404 before checking the key. Tests
- * try every refusal on every entry of `routes`.
+ * route. Tests try every refusal on every entry of `routes`.
  */
 export function createApp(service: Service) {
   const { tls, developerPlatform } = service.deps.config;
@@ -25,17 +20,14 @@ export function createApp(service: Service) {
     // Sets the index from which Elysia searches for a URL's path; `routable` rewrites URLs whose path begins before it.
     handler: { standardHostname: tls !== null },
   })
-    .use(lookup(service))
-    .use(lookupMany(service))
-    .use(leaderboard(service))
-    .use(ownKey(service))
-    .use(unknownApiPaths(service))
+    .use(api(service))
+    .use(otherRequests(service))
     .use(health(service))
     .use(metrics(service))
     .use(securityContact(service))
     .use(documents(service));
   if (developerPlatform) {
-    app.use(manageOpenApi(service)).use(feed(service)).use(forwardCalls(service));
+    app.use(feed(service)).use(forwardCalls(service));
     app.use(pageStyle(service)).use(forwardPages(service));
   }
   return app.use(unknownPaths(service)).compile();

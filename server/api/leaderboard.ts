@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { LIMIT, OFFSET } from '../../shared/api/parameters.ts';
+import { operation } from '../docs/operation.ts';
 import type { Answer } from '../http/answers.ts';
 import { queryOf, queryParameters, wholeNumber } from '../http/parameters.ts';
 import type { Serving } from '../http/serving.ts';
@@ -13,9 +14,23 @@ export function leaderboard(serving: Serving) {
   };
   return new Elysia({ name: 'leaderboard' })
     .use(withPermission(serving, 'api.leaderboard'))
-    .all('/api/leaderboard', page)
-    .head('/api/leaderboard', page);
+    .get('/api/leaderboard', page, PAGE);
 }
+
+const PAGE = operation({
+  id: 'getLeaderboard',
+  tag: 'Leaderboard',
+  summary: 'Read a page of the leaderboard',
+  description:
+    'The top 10 000 profiles by views, then by UID, without banned profiles and those that don’t want to be listed. A page has at least one entry, and may have fewer than `limit`, because it ends before 1 MiB. `Link` has the URLs of the previous page and of the next page, which begins after the last entry. Pages beyond the end are empty.',
+  permission: 'api.leaderboard',
+  parameters: [
+    { name: 'limit', in: 'query', description: 'The maximum number of entries.', schema: LIMIT, example: 3 },
+    { name: 'offset', in: 'query', description: 'The number of entries before the page.', schema: OFFSET },
+  ],
+  body: 'LeaderboardPage',
+  headers: ['Link'],
+});
 
 function pageOf({ leaderboard, deps }: Serving, query: string): Answer {
   const parameters = queryParameters(query, ['limit', 'offset']);

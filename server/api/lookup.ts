@@ -1,7 +1,9 @@
 import { Elysia } from 'elysia';
+import { AUTH_ID, UID, USERNAME } from '../../shared/api/parameters.ts';
 import { AppError } from '../../shared/errors.ts';
 import { tagOf } from '../../shared/profiles/lookup/cache.ts';
 import type { Found, LookupBy } from '../../shared/profiles/lookup/lookup.ts';
+import { operation } from '../docs/operation.ts';
 import type { Answer, Refusal } from '../http/answers.ts';
 import { pathParameter, queryOf, refuseParameters } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
@@ -15,12 +17,52 @@ type LookupContext = { request: Request; path: string; route: string };
 export function lookup(serving: Serving) {
   return new Elysia({ name: 'lookup' })
     .use(withPermission(serving, 'api.lookup'))
-    .all('/api/lookup/username/:username', handler(serving, 'profile', 'username'))
-    .all('/api/lookup/username/:username/links', handler(serving, 'links', 'username'))
-    .all('/api/lookup/uid/:uid', handler(serving, 'profile', 'uid'))
-    .all('/api/lookup/uid/:uid/links', handler(serving, 'links', 'uid'))
-    .all('/api/lookup/authid/:authId', handler(serving, 'profile', 'authId'))
-    .all('/api/lookup/authid/:authId/links', handler(serving, 'links', 'authId'));
+    .get('/api/lookup/username/:username', handler(serving, 'profile', 'username'), detail('profile', 'username'))
+    .get('/api/lookup/username/:username/links', handler(serving, 'links', 'username'), detail('links', 'username'))
+    .get('/api/lookup/uid/:uid', handler(serving, 'profile', 'uid'), detail('profile', 'uid'))
+    .get('/api/lookup/uid/:uid/links', handler(serving, 'links', 'uid'), detail('links', 'uid'))
+    .get('/api/lookup/authid/:authId', handler(serving, 'profile', 'authId'), detail('profile', 'authId'))
+    .get('/api/lookup/authid/:authId/links', handler(serving, 'links', 'authId'), detail('links', 'authId'));
+}
+
+const WAYS = {
+  username: {
+    words: 'username or alias',
+    id: 'Username',
+    description:
+      'The username or an alias, compared in folded form (Unicode NFKC, lower case). A name that cannot exist gets a 404.',
+    schema: USERNAME,
+    example: 'Ada',
+  },
+  uid: {
+    words: 'UID',
+    id: 'Uid',
+    description: 'The id of the profile: a decimal number without leading zeros. Anything else gets a 400.',
+    schema: UID,
+    example: 7,
+  },
+  authId: {
+    words: 'auth ID',
+    id: 'AuthId',
+    description: 'The auth ID: 1 to 255 bytes, matched exactly. An auth ID that cannot exist gets a 404.',
+    schema: AUTH_ID,
+    example: 'auth0|ada',
+  },
+};
+
+function detail(what: 'profile' | 'links', way: LookupBy) {
+  const { words, id, ...parameter } = WAYS[way];
+  const isProfile = what === 'profile';
+  return operation({
+    id: `get${isProfile ? 'Profile' : 'Links'}By${id}`,
+    tag: 'Lookup',
+    summary: isProfile ? `Look up a profile by ${words}` : `List a profile’s links by ${words}`,
+    description: isProfile ? `The public profile with this ${words}.` : 'Its public links, in the owner’s order.',
+    permission: 'api.lookup',
+    parameters: [{ name: way, in: 'path', ...parameter }],
+    body: isProfile ? 'SimplifiedProfile' : 'Links',
+    headers: way === 'username' ? ['Content-Location'] : [],
+  });
 }
 
 function handler(serving: Serving, what: 'profile' | 'links', way: LookupBy) {

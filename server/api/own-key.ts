@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import type { z } from 'zod';
 import type { OwnKey } from '../../shared/api/bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
+import { operation } from '../docs/operation.ts';
 import { reading } from '../http/every-request.ts';
 import { queryOf, refuseParameters } from '../http/parameters.ts';
 import { levelsOf } from '../http/quota.ts';
@@ -18,9 +19,18 @@ export function ownKey(serving: Serving) {
   return new Elysia({ name: 'own-key' })
     .use(withKey(serving, 'nothing'))
     .use(reading(serving))
-    .all('/api/key', show)
-    .head('/api/key', show);
+    .get('/api/key', show, KEY);
 }
+
+const KEY = operation({
+  id: 'getKey',
+  tag: 'Key',
+  summary: 'Look up the key',
+  description: 'The permissions of the request’s key, and what is left of its rate limits. Costs nothing.',
+  permission: null,
+  parameters: [],
+  body: 'OwnKey',
+});
 
 function describe({ key, quota }: Admitted): string {
   const { identifier, name, permissions, expiresAt } = key;

@@ -26,9 +26,9 @@ const DOCUMENTS: Record<string, (serving: Serving) => Promise<Made>> = {
   [TRY_PATHS.style]: tryStyle,
 };
 
-async function openApi({ deps: { config } }: Serving): Promise<Made> {
-  const { servedDocument } = await import('./served.ts');
-  return { body: JSON.stringify(servedDocument(config)) };
+async function openApi(serving: Serving): Promise<Made> {
+  const { openApiDocument } = await import('./openapi.ts');
+  return { body: JSON.stringify(await openApiDocument(serving)) };
 }
 
 async function docsPage({ deps: { config } }: Serving): Promise<Made> {

@@ -89,14 +89,15 @@ export function answerTo(
   return answerKey(sending, request, state, answer);
 }
 
-function answerKey(sending: Sending, { headers }: Request, state: RequestState, answer: Answer): Response {
+function answerKey(sending: Sending, { method, headers }: Request, state: RequestState, answer: Answer): Response {
   const { found, unchanged } = sending.answers;
   const { body, etag = etagOf(body), headers: more } = answer;
   if (body.length > LARGE_BYTES) collectAfterLargeText(sending.collector, body.length);
   const known = headers.get('if-none-match');
   const isUnchanged = known !== null && matches(known, etag);
   const init = isUnchanged ? unchanged : found;
-  const sent = isUnchanged ? null : sentBody(sending.sendBuffers, state, body);
+  // For HEAD, Elysia drops the body and adds its length, which for a 304 has to be that of the 200 (RFC 9110, section 8.6).
+  const sent = isUnchanged && method === 'GET' ? null : sentBody(sending.sendBuffers, state, body);
   init.headers.set('ETag', etag);
   stamp(init.headers, state);
   const response = new Response(sent, init);

@@ -20,7 +20,7 @@ const ask = (target: string, ...lines: string[]) => getRaw(server, target, [cred
 const send = async (text: string) => {
   const answer = takeApart(await sendRaw(server, Buffer.from(text, 'latin1')));
   const [method = '', target = ''] = text.split(' ');
-  checkAnswer(server.url, { method, target, ...answer });
+  checkAnswer({ method, target, ...answer });
   return answer;
 };
 

@@ -1,10 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { plugin } from 'bun';
-import { manageDocument } from '../../server/manage/document/document.ts';
-import { PROJECT } from './cli.ts';
+import { createApp } from '../../server/app.ts';
+import { closeService, createService } from '../../server/process/service.ts';
+import { readConfig } from '../../shared/config/config.ts';
+import { withTables } from '../../shared/db/tables.ts';
+import { openDatabase } from '../../shared/db-files/open.ts';
+import { createDeps } from '../../shared/deps.ts';
 
-// Writes test/support/api-types.ts and manage-types.ts, which are not committed: the types of clients, generated from the
-// OpenAPI documents by openapi-typescript. test/run.ts runs this before the type check.
+// Writes test/support/api-types.ts, which is not committed: the types of clients, generated from /openapi.json by
+// openapi-typescript. test/run.ts runs this before the type check.
 
 // openapi-typescript uses the JavaScript interface of the TypeScript compiler, which TypeScript 7 no longer has.
 const { default: typescript } = await import('typescript-5');
@@ -16,12 +22,16 @@ plugin({
 });
 const { astToString, default: openapiTS } = await import('openapi-typescript');
 
-for (const [document, types] of [
-  [await Bun.file(join(PROJECT, 'server/docs/openapi.json')).text(), 'api-types.ts'],
-  [JSON.stringify(manageDocument()), 'manage-types.ts'],
-] as const) {
-  const made = astToString(await openapiTS(document));
-  const file = Bun.file(join(import.meta.dir, types));
-  // Another test run of this checkout may be reading it.
-  if (!(await file.exists()) || (await file.text()) !== made) await file.write(made);
-}
+const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-types-'));
+const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db') });
+const deps = createDeps(withTables(openDatabase(config.databasePath, 'serve')), config);
+const service = createService(deps, () => {});
+const answer = await createApp(service).fetch(new Request('http://localhost/openapi.json'));
+const made = astToString(await openapiTS(await answer.text()));
+closeService(service);
+deps.db.$client.close();
+rmSync(folder, { recursive: true });
+
+const file = Bun.file(join(import.meta.dir, 'api-types.ts'));
+// Another test run of this checkout may be reading it.
+if (!(await file.exists()) || (await file.text()) !== made) await file.write(made);

@@ -4,7 +4,7 @@ import { startServer } from '../../server/main.ts';
 import type { RunningServer, ServerOptions } from '../../server/process/running-server.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { openQuotaStore, quotaPath } from '../../shared/limits/file/store.ts';
-import { checkAnswer, knowServer } from './network/document.ts';
+import { checkAnswer } from './network/document.ts';
 import { noteOutput } from './secret-search.ts';
 import { copying, testClock, testDeps } from './world.ts';
 
@@ -57,7 +57,6 @@ export async function serverOn(
       drain: async () => {},
     },
   });
-  knowServer(server.port, deps.config.publicUrl);
   afterAll(async () => {
     await server.stop();
     noteOutput(JSON.stringify(log));
@@ -77,7 +76,7 @@ export async function get(
   const response = await fetch(server.url + path, { ...init, headers, redirect: 'manual' });
   const { status } = response;
   const body = await response.clone().text();
-  checkAnswer(server.url, { method: init.method ?? 'GET', target: path, status, headers: response.headers, body });
+  checkAnswer({ method: init.method ?? 'GET', target: path, status, headers: response.headers, body });
   return response;
 }
 
@@ -108,7 +107,7 @@ export async function getRaw(
   const head = [`${method} ${target} HTTP/1.1`, ...host, ...lines, 'Connection: close'];
   const answer = takeApart(await sendRaw(server, Buffer.from(`${head.join('\r\n')}\r\n\r\n`)));
   const body = Buffer.from(answer.body, 'latin1').toString();
-  checkAnswer(`http://127.0.0.1:${server.port}`, { method, target, ...answer, body });
+  checkAnswer({ method, target, ...answer, body });
   return answer;
 }
 

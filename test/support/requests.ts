@@ -1,6 +1,5 @@
 import { expect } from 'bun:test';
-import type { Access } from '../../server/docs/openapi/operation-doc.ts';
-import { API_OPERATIONS } from '../../server/docs/openapi/operations.ts';
+import type { Permission } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { DOCUMENTED_CODES, type DocumentedCode, refusalOf } from '../../shared/errors.ts';
 import { parseRateLimit } from '../../shared/limits/rate-limit.ts';
@@ -10,15 +9,31 @@ import { insertProfile } from './profiles.ts';
 /** The profile that {@link pathOf} requests. */
 export const SUBJECT = { id: 7, username: 'Ada', authId: 'auth0|a/b' } as const;
 
-/**
- * A path of the application, and who may request it. `isFree` if it does not count towards the rate limits of a key.
- */
-export type Route = { path: string; access: Access; isFree?: true };
+/** A path of the application, and who may request it. `isFree` if it does not count towards the rate limits of a key. */
+export type Route = { path: string; access: 'anyone' | 'any key' | Permission; isFree?: true };
 
 /** All routes except those for unknown paths and the portal. A test compares them with the application's own list. */
 export const ROUTES: readonly Route[] = [
-  ...Object.entries(API_OPERATIONS).map(([path, { access, isFree }]) => ({ path, access, ...(isFree && { isFree }) })),
-  { path: '/', access: 'anyone' },
+  ...['username/:username', 'uid/:uid', 'authid/:authId'].flatMap((by): Route[] => [
+    { path: `/api/lookup/${by}`, access: 'api.lookup' },
+    { path: `/api/lookup/${by}/links`, access: 'api.lookup' },
+  ]),
+  { path: '/api/lookup', access: 'api.lookup' },
+  { path: '/api/leaderboard', access: 'api.leaderboard' },
+  { path: '/api/key', access: 'any key', isFree: true },
+  ...[
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/.well-known/security.txt',
+    '/openapi.json',
+    '/docs',
+    '/docs.md',
+    '/docs/try',
+    '/docs/try/swagger-ui.js',
+    '/docs/try/swagger-ui.css',
+    '/',
+  ].map((path): Route => ({ path, access: 'anyone' })),
 ];
 
 /** The query that a route needs for a 200. */

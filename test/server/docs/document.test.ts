@@ -1,123 +1,97 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { toTemplate } from '../../../server/docs/openapi/builder.ts';
-import { documentText } from '../../../server/docs/openapi/document.ts';
-import { API_OPERATIONS } from '../../../server/docs/openapi/operations.ts';
-import { readOperations } from '../../../server/docs/openapi/read.ts';
-import type { OpenApi } from '../../../server/docs/openapi/types.ts';
-import { servedDocument } from '../../../server/docs/served.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { get } from '../../support/http.ts';
-import { startSampleServer } from '../../support/machine/sample-server.ts';
-import { checkAnswer, documentedAnswer } from '../../support/network/document.ts';
-import { ROUTES } from '../../support/requests.ts';
-import { drawQuarter, seededRandom } from '../../support/rounds.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { checkAnswer } from '../../support/network/document.ts';
+import { KEY_ROUTES, prepare } from '../../support/requests.ts';
 
-// The document itself is valid, has every route, and its examples are responses about the sample profiles.
-// document-answers.test.ts checks that the server sends each documented response; every other test's requests, that it sends
-// no other.
+// The document itself. Every other test's requests check that the server sends no other responses.
 
-const { server, keys, document } = await startSampleServer();
+type Document = {
+  openapi: string;
+  info: { version: string; title: string; contact?: object };
+  servers: { url: string }[];
+  paths: Record<string, { get: { operationId: string; security: object[]; parameters: { name?: string }[] } }>;
+};
 
-const at = (publicUrl: string) => ({ publicUrl, publicName: 'Linkhive', contact: null });
+const server = await startTestServer();
+const secret = await prepare(server.deps);
+
+const documentOf = async (from: { url: string }) => (await (await get(from, '/openapi.json')).json()) as Document;
 
 describe('the document', () => {
   test('is served at /openapi.json, and may be cached', async () => {
     const answer = await get(server, '/openapi.json');
-    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
-    expect((await answer.json()) as OpenApi).toEqual(JSON.parse(JSON.stringify(document)));
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=300');
   });
 
-  const publicUrls = ['http://127.0.0.1:3000', 'https://example.org/profiles', 'https://api.example.net'];
-  for (const publicUrl of drawQuarter(publicUrls, seededRandom('public URL of a document'))) {
-    test(`of ${publicUrl} is valid by Redocly’s recommended rules, without a warning`, async () => {
-      const source = JSON.stringify(servedDocument(at(publicUrl)));
-      const config = await createConfig({ extends: ['recommended'] });
-      const problems = await lintFromString({ source, config, absoluteRef: join(PROJECT, 'openapi.json') });
-      expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
-    });
-  }
-
-  test('is committed as `bun run openapi` writes it', async () => {
-    const committed = readFileSync(join(PROJECT, 'server/docs/openapi.json'), 'utf8');
-    const isSame = committed === (await documentText());
-    expect(isSame ? 'up to date' : 'out of date: bun run openapi').toBe('up to date');
+  test('is valid by Redocly’s recommended rules', async () => {
+    const named = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles' } });
+    const source = JSON.stringify(await documentOf(named));
+    // One default response covers all refusals.
+    const config = await createConfig({ extends: ['recommended'], rules: { 'operation-4xx-response': 'off' } });
+    const problems = await lintFromString({ source, config, absoluteRef: join(PROJECT, 'openapi.json') });
+    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
   });
 
-  test('has the server’s own name and URL, whatever characters that has, and the version of the interface', () => {
-    for (const publicUrl of ['https://example.org/profiles', "https://example.org/a&b$&'c"]) {
-      const { servers, info, openapi } = servedDocument(at(publicUrl));
-      expect([openapi, info.version, info.title]).toEqual(['3.1.0', '1.0.0', 'Linkhive']);
-      expect(servers[0]?.url).toBe(`${publicUrl}/api`);
-      expect(JSON.stringify(servedDocument(at(publicUrl)))).not.toContain('127.0.0.1');
+  test('has the server’s own name, URL and contact, and the version of the interface', async () => {
+    const PUBLIC_URL = "https://example.org/a&b$&'c";
+    for (const [CONTACT, contact] of [
+      ['help@example.org', { email: 'help@example.org' }],
+      ['https://x.example.org/?a=1&b=2', { url: 'https://x.example.org/?a=1&b=2' }],
+    ] as const) {
+      const named = await startTestServer({ variables: { PUBLIC_URL, CONTACT, PUBLIC_NAME: 'Linkhive' } });
+      const { servers, info, openapi } = await documentOf(named);
+      expect([openapi, info.version, info.title, info.contact]).toEqual(['3.1.0', '1.0.0', 'Linkhive', contact]);
+      expect(servers.map(({ url }) => url)).toEqual([`${PUBLIC_URL}/api`]);
     }
   });
 
-  test('has every route except /, with the permission that it needs', () => {
-    const shown = readOperations(document).map(({ path, operation }) => [
-      path,
-      operation.security,
-      operation['x-permission'],
+  test('has the routes of the API alone, with the permission that each needs', async () => {
+    const { paths } = await documentOf(server);
+    const shown = Object.entries(paths).map(([path, item]) => [path, Object.keys(item), item.get.security]);
+    const wanted = KEY_ROUTES.map(({ path, access }) => [
+      path.replace('/api', '').replace(/:(\w+)/, '{$1}'),
+      ['get'],
+      [{ apiKey: access === 'any key' ? [] : [access] }],
     ]);
-    const wanted = ROUTES.filter(({ path }) => path !== '/').map(({ path, access }) => {
-      if (path === '/metrics') return [path, [{ metricsToken: [] }], undefined];
-      if (access === 'anyone') return [toTemplate(path), [], undefined];
-      const permissions = access === 'any key' ? [] : [access];
-      return [toTemplate(path), [{ apiKey: permissions }], permissions[0]];
-    });
     expect(shown).toEqual(wanted);
-    expect(Object.keys(API_OPERATIONS).sort()).toEqual(
-      ROUTES.map(({ path }) => path)
-        .filter((path) => path !== '/')
-        .sort(),
+    expect(paths['/lookup/uid/{uid}']?.get.parameters).toContainEqual(
+      expect.objectContaining({ name: 'uid', in: 'path', required: true, example: 7 }),
+    );
+  });
+
+  test('lets later versions add fields and codes, and repeats no format as a pattern', async () => {
+    const text = JSON.stringify(await documentOf(server));
+    expect(text).not.toContain('"additionalProperties":false');
+    expect(text).not.toMatch(/"pattern":"[^"]*","format"|"format":"date-time","pattern"/);
+    expect(text).toMatch(
+      /"X-Error-Code":\{"description":"[^"]*","required":true,"schema":\{"type":"string","examples":/,
     );
   });
 });
 
-describe('an undocumented response fails a test', () => {
-  const headers = async () => (await get(server, '/healthz')).headers;
-  const received = { method: 'GET', target: '/healthz', status: 200, body: '{"status":"ok"}' };
-
-  test('by its status, its headers or its body', async () => {
-    const good = { ...received, headers: await headers() };
-    expect(() => checkAnswer(server.url, good)).not.toThrow();
-    const without = new Headers(good.headers);
-    without.delete('x-request-id');
-    const other = new Headers({ ...Object.fromEntries(good.headers), 'cache-control': 'public' });
-    const more = new Headers({ ...Object.fromEntries(good.headers), 'x-powered-by': 'us' });
-    for (const changed of [
-      { status: 201 },
-      { status: 401 },
-      { body: '{"status":"no"}' },
-      { body: '{"status":"ok","up":1}' },
-      { headers: without },
-      { headers: other },
-      { headers: more },
-      { target: '/nothing' },
-    ]) {
-      expect(() => checkAnswer(server.url, { ...good, ...changed })).toThrow('is not as documented');
-    }
-  });
-});
-
-describe('the success examples are the responses of a server with the sample profiles', () => {
-  for (const { path, operation } of readOperations(document)) {
-    const found = documentedAnswer(document, { method: 'GET', target: path.replace(/\{\w+\}/, 'x'), status: 200 });
-    const examples = Object.values(found?.content ?? {}).flatMap((kind) => Object.values(kind.examples ?? {}));
-    for (const { summary, value, 'x-request': request = '' } of examples) {
-      test(`${operation.operationId}: ${summary}`, async () => {
-        const isKey = path === '/api/key';
-        if (isKey) await get(server, '/api/lookup/uid/7', keys.byDefault.secret);
-        const needsKey = 'apiKey' in (operation.security[0] ?? {});
-        const { secret } = isKey ? keys.byDefault : keys.both;
-        const answer = await get(server, request.replace('GET ', ''), needsKey ? secret : null);
-        const text = await answer.text();
-        const own = isKey ? { identifier: keys.byDefault.identifier, name: 'Bot' } : {};
-        const wanted = typeof value === 'string' ? value : JSON.stringify({ ...(value as object), ...own });
-        expect(text).toBe(wanted);
-      });
-    }
+test('an undocumented response fails a test, by its status, its headers or its body', async () => {
+  const answer = await get(server, '/api/lookup/uid/7', secret);
+  const body = await answer.text();
+  const good = { method: 'GET', target: '/api/lookup/uid/7', status: 200, headers: answer.headers, body };
+  expect(() => checkAnswer(good)).not.toThrow();
+  const without = new Headers(good.headers);
+  without.delete('x-request-id');
+  const other = new Headers({ ...Object.fromEntries(good.headers), 'cache-control': 'public' });
+  const more = new Headers({ ...Object.fromEntries(good.headers), 'x-powered-by': 'us' });
+  for (const changed of [
+    { status: 201 },
+    { status: 401 },
+    { body: '{"id":7}' },
+    { body: body.replace('{', '{"email":"ada@example.org",') },
+    { headers: without },
+    { headers: other },
+    { headers: more },
+    { target: '/api/nothing' },
+  ]) {
+    expect(() => checkAnswer({ ...good, ...changed })).toThrow('is not as documented');
   }
 });

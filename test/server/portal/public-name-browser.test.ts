@@ -50,7 +50,6 @@ test('both OpenAPI documents and passkeys have the name', async () => {
   const titleOf = async (path: string) =>
     ((await (await fetch(server.url + path)).json()) as { info: { title: string } }).info.title;
   expect(await titleOf('/openapi.json')).toBe('Link<hive> & Co');
-  expect(await titleOf('/manage/openapi.json')).toBe('Link<hive> & Co for backends and profilectl');
   const { address } = addAdmin(world.access, 'Grace', onBox('root'));
   const page = await visit(world, '/developers/enrol', { form: { secret: secretOf(address) } });
   expect(JSON.parse(unescaped(/data-options="([^"]*)"/.exec(page.body)?.[1] ?? '{}')).party).toEqual({

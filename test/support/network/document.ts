@@ -1,55 +1,56 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { readOperations, resolved } from '../../../server/docs/openapi/read.ts';
-import type { Header, OpenApi, Operation, ResponseObject } from '../../../server/docs/openapi/types.ts';
-import { servedDocument } from '../../../server/docs/served.ts';
+import { createApp } from '../../../server/app.ts';
+import { closeService, createService } from '../../../server/process/service.ts';
+import { testDeps } from '../world.ts';
 
-// Checks that the status, headers and body of responses are exactly as an OpenAPI document says. The helpers with which tests
-// send requests, such as `get` and `call`, do this for every response.
+// Checks that the status, headers and body of the API's responses are as the OpenAPI document says, and that other refusals have
+// its form. The helpers with which tests send requests, such as `get`, do this for every response.
 
 /** A received response, and its request. */
 export type Received = { method: string; target: string; status: number; headers: Headers; body: string };
 
+type Reference = { $ref: string };
+type Header = { required?: boolean; schema: { type?: string } };
+type ResponseObject = { headers: Record<string, Header | Reference>; content?: Record<string, { schema: object }> };
+
+/** The parts of the document that are compared. */
+export type OpenApi = {
+  servers: { url: string }[];
+  paths: Record<string, { get: { responses: Record<string, ResponseObject | Reference> } }>;
+  components: { responses: { Refusal: ResponseObject } };
+};
+
 /** The connection's own headers (RFC 9110, section 7.6.1), and the body's type, which is the content's key. */
 const NOT_DOCUMENTED = ['connection', 'keep-alive', 'transfer-encoding', 'content-type'];
 
-/** A document, with the validators made from it. */
-export type Held = { document: OpenApi; ajv: Ajv2020; validators: Map<object, ValidateFunction> };
+/** The document as an application serves it; the URLs in it are not compared. */
+const document = await documentOf();
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv);
+ajv.addSchema(closed(document), 'document');
+const validators = new Map<object, ValidateFunction>();
 
-const byPublicUrl = new Map<string, Held>();
-const publicUrls = new Map<string, string>();
-
-/** Records the public base URL of a server, on which its document depends. */
-export function knowServer(port: number, publicUrl: string): void {
-  publicUrls.set(String(port), publicUrl);
+async function documentOf(): Promise<OpenApi> {
+  const deps = testDeps();
+  const service = createService(deps, () => {});
+  const answer = await createApp(service).fetch(new Request('http://localhost/openapi.json'));
+  closeService(service);
+  return (await answer.json()) as OpenApi;
 }
 
-/** Prepares the comparison of responses with a document. */
-export function hold(document: OpenApi): Held {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  addFormats.default(ajv);
-  ajv.addSchema(document, 'document');
-  return { document, ajv, validators: new Map() };
+/** The same schema without unknown fields: clients have to accept them, but this version sends none. */
+function closed(schema: object): object {
+  return JSON.parse(JSON.stringify(schema), (_, value) =>
+    value?.type === 'object' && 'properties' in value && !('additionalProperties' in value)
+      ? { ...value, additionalProperties: false }
+      : value,
+  );
 }
 
-/** The differences between a received response and a documented one. */
-export function responseFaults(held: Held, response: ResponseObject, received: Received): string[] {
-  return [...headerFaults(held, response, received), ...bodyFaults(held, response, received)];
-}
-
-function heldTo(origin: string): Held {
-  const publicUrl = publicUrls.get(new URL(origin).port) ?? 'http://127.0.0.1:3000';
-  const known = byPublicUrl.get(publicUrl);
-  if (known !== undefined) return known;
-  const held = hold(servedDocument({ publicUrl, publicName: 'Profile Lookup', contact: null }));
-  byPublicUrl.set(publicUrl, held);
-  return held;
-}
-
-/** Throws if a response of the server at this origin doesn't match its document. */
-export function checkAnswer(origin: string, received: Received): void {
-  const held = heldTo(origin);
-  const faults = isRuntimeAnswer(received) ? [] : faultsOf(held, received);
+/** Throws if a response doesn't match the document. */
+export function checkAnswer(received: Received): void {
+  const faults = isRuntimeAnswer(received) ? [] : faultsOf(received);
   if (faults.length === 0) return;
   const { method, target, status } = received;
   throw new Error(`${method} ${target.slice(0, 200)} → ${status} is not as documented:\n${faults.join('\n')}`);
@@ -60,43 +61,40 @@ function isRuntimeAnswer({ status, headers, body }: Received): boolean {
   return [0, 400, 413, 431, 505].includes(status) && body === '' && !headers.has('content-type');
 }
 
-function faultsOf(held: Held, received: Received): string[] {
-  const response = documentedAnswer(held.document, received);
-  if (response === undefined) return ['the status is not documented'];
-  return responseFaults(held, response, received);
-}
-
-/** The documented response to this request with this status. */
-export function documentedAnswer(
-  document: OpenApi,
-  { method, target, status }: Pick<Received, 'method' | 'target' | 'status'>,
-): ResponseObject | undefined {
-  const operation = method === 'GET' || method === 'HEAD' ? operationAt(document, target) : undefined;
-  const response = (operation?.responses ?? document['x-other-requests'].responses)[status];
-  return response && resolved(document, response);
-}
-
-function operationAt(document: OpenApi, target: string): Operation | undefined {
+function faultsOf(received: Received): string[] {
+  const { method, target, status } = received;
   // On the wire, a number sign starts no fragment, and two slashes start no authority.
-  const url = URL.parse((target.startsWith('/') ? `http://h${target}` : target).replaceAll('#', '%23'));
-  const patterns = PATTERNS.get(document) ?? patternsOf(document);
-  PATTERNS.set(document, patterns);
-  return patterns.find(({ pattern }) => pattern.test(url?.pathname ?? ''))?.operation;
+  const path =
+    URL.parse((target.startsWith('/') ? `http://h${target}` : target).replaceAll('#', '%23'))?.pathname ?? '';
+  const operation = method === 'GET' || method === 'HEAD' ? operationAt(path) : undefined;
+  const isApi = path === '/api' || path.startsWith('/api/');
+  const response = operation?.responses[status] ?? (status < 400 ? undefined : document.components.responses.Refusal);
+  if (response !== undefined) {
+    const whole = resolved<ResponseObject>(response);
+    return [...headerFaults(whole, received), ...bodyFaults(whole, received)];
+  }
+  return isApi ? ['the status is not documented'] : [];
 }
 
-/** The operations of each document by the pattern of their paths, as thousands of responses are compared with them. */
-const PATTERNS = new WeakMap<OpenApi, ReturnType<typeof patternsOf>>();
-
-function patternsOf(document: OpenApi) {
-  return readOperations(document).map(({ path, operation }) => ({
-    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
-    operation,
-  }));
+function operationAt(path: string) {
+  return OPERATIONS.find(({ pattern }) => pattern.test(path))?.operation;
 }
 
-function headerFaults(held: Held, response: ResponseObject, { headers }: Received): string[] {
+const OPERATIONS = Object.entries(document.paths).map(([path, { get }]) => ({
+  pattern: new RegExp(`^/api${path.replace(/\{\w+\}/g, '[^/]+')}$`),
+  operation: get,
+}));
+
+/** Resolves a reference within the document; returns anything else unchanged. */
+function resolved<T extends object>(item: T | Reference): T {
+  if (!('$ref' in item)) return item;
+  const parts = item.$ref.split('/').slice(1);
+  return parts.reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], document) as T;
+}
+
+function headerFaults(response: ResponseObject, { headers }: Received): string[] {
   const documented = Object.entries(response.headers).map(
-    ([name, header]) => [name.toLowerCase(), resolved<Header>(held.document, header)] as const,
+    ([name, header]) => [name.toLowerCase(), resolved<Header>(header)] as const,
   );
   const names = new Set([...documented.map(([name]) => name), ...NOT_DOCUMENTED]);
   const faults = [...headers.keys()].filter((name) => !names.has(name)).map((name) => `header ${name}: not documented`);
@@ -107,12 +105,12 @@ function headerFaults(held: Held, response: ResponseObject, { headers }: Receive
       continue;
     }
     const value = header.schema.type === 'integer' ? Number(text) : text;
-    faults.push(...schemaFaults(held, header.schema, value).map((fault) => `header ${name} (${text}): ${fault}`));
+    faults.push(...schemaFaults(header.schema, value).map((fault) => `header ${name} (${text}): ${fault}`));
   }
   return faults;
 }
 
-function bodyFaults(held: Held, response: ResponseObject, { method, headers, body }: Received): string[] {
+function bodyFaults(response: ResponseObject, { method, headers, body }: Received): string[] {
   const type = headers.get('content-type');
   if (response.content === undefined)
     return body === '' && type === null ? [] : ['a body or a type, but none is documented'];
@@ -124,11 +122,11 @@ function bodyFaults(held: Held, response: ResponseObject, { method, headers, bod
   const isSentAsIs = !isChunked && !headers.has('content-encoding');
   if (isSentAsIs && Number(headers.get('content-length')) !== Buffer.byteLength(body)) return ['content-length: wrong'];
   const value = type === 'application/json' ? JSON.parse(body) : body;
-  return schemaFaults(held, content.schema, value).map((fault) => `body: ${fault}`);
+  return schemaFaults(content.schema, value).map((fault) => `body: ${fault}`);
 }
 
-function schemaFaults({ ajv, validators }: Held, schema: object, value: unknown): string[] {
-  const text = () => JSON.stringify(schema).replaceAll('"#/components', '"document#/components');
+function schemaFaults(schema: object, value: unknown): string[] {
+  const text = () => JSON.stringify(closed(schema)).replaceAll('"#/components', '"document#/components');
   const validate = validators.get(schema) ?? ajv.compile(JSON.parse(text()));
   validators.set(schema, validate);
   if (validate(value)) return [];
