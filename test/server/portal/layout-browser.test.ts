@@ -4,7 +4,7 @@ import { layPage } from '../../../server/portal/html/layout.ts';
 import { issue } from '../../support/keys.ts';
 import { type OpenPage, resize, type Size, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
-import { hiddenInFocus, thinOut } from '../../support/portal/looking.ts';
+import { hiddenInFocus } from '../../support/portal/looking.ts';
 import { ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../support/portal/pages.ts';
 import { drawHalf, drawQuarter, seededRandom } from '../../support/rounds.ts';
@@ -165,7 +165,6 @@ describe.skipIf(!hasChromium)('sticky elements never hide the focused element', 
     'of %s in windows of three sizes, forwards and backwards',
     async (path) => {
       const { page } = await windowOn(path, WIDE);
-      if (path === '/docs') await thinOut(page);
       const windows = [
         [1280, 800],
         [320, 200],

@@ -7,7 +7,7 @@ import { onBox } from '../../support/actors.ts';
 import { secretOf } from '../../support/portal/admins.ts';
 import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
-import { expectContrast, expectUsable, thinOut } from '../../support/portal/looking.ts';
+import { expectContrast, expectUsable } from '../../support/portal/looking.ts';
 import { ownerWorld } from '../../support/portal/owner-pages.ts';
 import { serverOfPages, unescaped, visit } from '../../support/portal/pages.ts';
 import { tempFolder } from '../../support/world.ts';
@@ -80,7 +80,6 @@ describe.skipIf(!hasChromium)('in a browser', () => {
     await expectUsable(page);
     await page.goto(`${server.url}/docs`);
     expect(troubles).toEqual([]);
-    await thinOut(page);
     await expectContrast(page);
   }, 60_000);
 });

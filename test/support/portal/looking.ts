@@ -59,16 +59,6 @@ const CHECKS = new WeakMap<object, number>();
 
 const NARROWEST = Math.min(...WIDTHS);
 
-/** Removes three quarters of a long page's articles by default, drawn by seed: they are alike, and axe takes long for each. */
-export async function thinOut(page: Page): Promise<void> {
-  const all = Array.from({ length: await page.locator('main article').count() }, (_, at) => at);
-  expect(all.length).toBeGreaterThan(0);
-  const kept = drawQuarter(all, seededRandom(`articles: ${await page.title()}`));
-  await page.evaluate(`(${KEEP_ARTICLES})(${JSON.stringify(kept)})`);
-}
-
-const KEEP_ARTICLES = `(kept) => [...document.querySelectorAll('main article')].forEach((one, at) => kept.includes(at) || one.remove())`;
-
 /** Expects that axe finds enough contrast on a page that {@link expectUsable} checks elsewhere, with other colours. */
 export async function expectContrast(page: Page): Promise<void> {
   const wide = AXE_WINDOWS.filter(({ width }) => width === 1280);
