@@ -8,8 +8,7 @@ import {
   type TokenView,
 } from '../shared/backends/backend-tokens.ts';
 import { withAccess } from './access.ts';
-import { endedNumbers, endedText } from './terminal/ended-sign-ins.ts';
-import { notice, print, printJson, table } from './terminal/output.ts';
+import { counted, notice, print, printJson, table } from './terminal/output.ts';
 import { collect, confirmOrYes, needed } from './terminal/values.ts';
 
 /** Adds `tokens add`, `tokens list` and `tokens remove`. */
@@ -64,9 +63,9 @@ Example:
         const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`;
         await confirmOrYes(yes, `Remove the token ${identifier} of ${name}, ${used}, and end its sessions?`);
         const ended = removeToken(access, identifier, actor);
-        if (json) return printJson({ identifier, name, removed: true, ...endedNumbers(ended) });
+        if (json) return printJson({ identifier, name, removed: true, endedSessions: ended });
         print(`Removed the token ${identifier} of ${name}.`);
-        if (ended !== null) notice(`Also ended: ${endedText(ended)} opened with it.`);
+        if (ended !== null) notice(`Also ended: ${counted(ended, 'session')} opened with it.`);
       }),
     );
 }

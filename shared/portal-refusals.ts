@@ -45,12 +45,6 @@ export const PORTAL_REFUSALS = {
     status: 409,
     when: 'a rule does not currently allow it; the sentence says which',
   },
-  /** An admin's token was sent for a decision; `address` in the body is the page where admins decide with a passkey. */
-  decision_needed: {
-    status: 403,
-    sentence: 'Admins decide on keys with a passkey, on the page whose address is in this response.',
-    when: 'an admin’s token is read-only; admins decide on the page of the key, at the `address` in the body',
-  },
   body_too_long: {
     status: 413,
     sentence: 'The body is longer than 64 KiB; nothing was done.',
@@ -61,19 +55,6 @@ export const PORTAL_REFUSALS = {
     sentence: 'This path only accepts JSON, as application/json.',
     when: 'the body is not application/json',
   },
-  /** A request to `/manage/v1/token` or `/revoke` that RFC 6749, section 5.2, or RFC 7009 refuses. */
-  invalid_request: { status: 400, when: 'a parameter is missing, malformed or repeated, or the body is not a form' },
-  invalid_client: {
-    status: 401,
-    headers: () => ({ 'WWW-Authenticate': 'Basic realm="profile-lookup"' }),
-    when: 'the client_id is missing or wrong, or the client sent a secret',
-  },
-  invalid_grant: {
-    status: 400,
-    when: 'the code is unknown, used or expired, or the verifier, the redirect_uri or the person does not match',
-  },
-  unsupported_grant_type: { status: 400, when: 'grant_type is not authorization_code' },
-  unsupported_token_type: { status: 400, when: 'the token belongs to a backend' },
   /** Profiles that a backend sends to `/manage/v1/profiles`. */
   lines_refused: { status: 422, when: 'lines were refused; without `partial=1` nothing was imported' },
   too_many_lines: {
@@ -101,7 +82,7 @@ export const PORTAL_REFUSALS = {
   /** Something has changed since it was shown to the person who confirmed it. */
   changed_since: {
     status: 409,
-    when: 'the key has changed since the version in If-Match; the sentence says what',
+    when: 'the key has changed since it was shown; the sentence says what',
   },
   /** An admin has requested too many passkey challenges. */
   too_many_challenges: {

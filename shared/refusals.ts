@@ -20,7 +20,6 @@ export const REFUSALS = {
   cancelled: { exitCode: 130, sentence: 'Cancelled; nothing was changed.' },
   /** Something else is in progress, or did not answer. */
   try_later: { exitCode: 75 },
-  /** `profilectl` has no valid token for the server. */
   ...PORTAL_REFUSALS,
   bad_parameter: {
     status: 400,

@@ -8,8 +8,7 @@ import { signOwnerOut } from '../../shared/sign-in/end-all.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
 import { withAccess } from '../access.ts';
 import { withContext, withShownVersion } from '../database.ts';
-import { endedNumbers, endedText } from '../terminal/ended-sign-ins.ts';
-import { notice, print, printJson } from '../terminal/output.ts';
+import { counted, notice, print, printJson } from '../terminal/output.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { flushOutput, outputColumns, writeOutput } from '../terminal/stdout.ts';
@@ -88,8 +87,8 @@ Example:
     .action((username: string, _options: unknown, command: Command) =>
       withAccess(command, ({ access, json }) => {
         const { id, username: name, ended } = signOwnerOut(access, username);
-        if (json) printJson({ id, username: name, signedOut: true, ...endedNumbers(ended) });
-        else print(`Signed out ${name} (id ${id}): ${endedText(ended)} ended.`);
+        if (json) printJson({ id, username: name, signedOut: true, endedSessions: ended });
+        else print(`Signed out ${name} (id ${id}): ${counted(ended, 'session')} ended.`);
       }),
     );
 }

@@ -42,10 +42,7 @@ CREATE TABLE `untold_sign_ins` (
 
 CREATE TABLE `sign_ins` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`kind` text NOT NULL,
 	`token_hash` blob NOT NULL,
-	`identifier` text,
-	`machine` text,
 	`profile_id` integer,
 	`address_hash` blob,
 	`admin` text,
@@ -58,15 +55,12 @@ CREATE TABLE `sign_ins` (
 	`ended_at` integer,
 	`client_address` text NOT NULL,
 	`client_agent` text NOT NULL,
-	CONSTRAINT "sign_ins_kind" CHECK(`kind` IN ('browser', 'profilectl')),
-	CONSTRAINT "sign_ins_machine" CHECK((`kind` = 'profilectl') = (`identifier` IS NOT NULL) AND (`identifier` IS NULL) = (`machine` IS NULL)),
 	CONSTRAINT "sign_ins_token_hash" CHECK(length(`token_hash`) = 32),
 	CONSTRAINT "sign_ins_address_hash" CHECK(length(`address_hash`) = 32),
 	CONSTRAINT "sign_ins_whose" CHECK((`profile_id` IS NULL) = (`address_hash` IS NULL) AND (`profile_id` IS NULL) <> (`admin` IS NULL)),
 	CONSTRAINT "sign_ins_idle" CHECK(`idle_until` <= `ends_at`)
 ) STRICT;
 CREATE UNIQUE INDEX `sign_ins_token_hash` ON `sign_ins` (`token_hash`);
-CREATE UNIQUE INDEX `sign_ins_identifier` ON `sign_ins` (`identifier`);
 CREATE INDEX `sign_ins_profile` ON `sign_ins` (`profile_id`) WHERE profile_id IS NOT NULL;
 CREATE INDEX `sign_ins_admin` ON `sign_ins` (`admin`) WHERE admin IS NOT NULL;
 
@@ -86,15 +80,13 @@ CREATE TABLE `tickets` (
 	`kept_until` integer NOT NULL,
 	`used_at` integer,
 	`tries_left` integer,
-	`made_into` integer,
-	CONSTRAINT "tickets_purpose" CHECK(`purpose` IN ('sign-in code', 'login code', 'login redirect', 'hand-over', 'enrolment', 'registration', 'used challenge')),
+	CONSTRAINT "tickets_purpose" CHECK(`purpose` IN ('sign-in code', 'hand-over', 'enrolment', 'registration', 'used challenge')),
 	CONSTRAINT "tickets_found_by" CHECK(length(`found_by`) = 32),
 	CONSTRAINT "tickets_proof" CHECK(length(`proof`) = 32),
 	CONSTRAINT "tickets_address_hash" CHECK(length(`address_hash`) = 32),
 	CONSTRAINT "tickets_whose" CHECK((`profile_id` IS NULL) = (`address_hash` IS NULL) AND (`profile_id` IS NULL) <> (`admin` IS NULL)),
 	CONSTRAINT "tickets_tries_left" CHECK(`tries_left` >= 0)
 ) STRICT;
-CREATE INDEX `tickets_found_by` ON `tickets` (`purpose`,`found_by`);
-CREATE UNIQUE INDEX `tickets_one_each` ON `tickets` (`purpose`,`found_by`) WHERE purpose <> 'login code';
+CREATE UNIQUE INDEX `tickets_one_each` ON `tickets` (`purpose`,`found_by`);
 CREATE INDEX `tickets_profile` ON `tickets` (`profile_id`) WHERE profile_id IS NOT NULL;
 CREATE INDEX `tickets_admin` ON `tickets` (`admin`) WHERE admin IS NOT NULL;

@@ -2,8 +2,6 @@ import { readBackendToken } from '../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../shared/backends/token-uses.ts';
 import { lockDeadline, onceUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { Access } from '../../shared/sessions-file/access.ts';
-import { noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { parseJson } from '../../shared/text.ts';
 import { queryOf, queryParameters } from '../http/parameters.ts';
 import { credentialsOf } from '../http/with-key.ts';
@@ -11,20 +9,16 @@ import { runInBackground } from '../thread/background.ts';
 import { ARRIVED_HEADERS, JSON_BODY, pathParameters, ROUTE_HEADER, readText, routeFor } from '../thread/forwarded.ts';
 import type { PortalServices } from '../thread/portal-services.ts';
 import {
-  type Admitted,
   type AdmittedCall,
   ANYTHING,
   type ArrivedCall,
-  backendTokenOf,
-  type Caller,
   type JsonAnswer,
   lackOfRight,
   type ManageRoute,
-  personTokenOf,
 } from './request-context.ts';
 
-// The checks of a request under /manage/v1, in this order: the token, the path, the method, the caller's rights, the
-// parameters, the body. `login.ts` checks the two paths that need no token.
+// The checks of a request under /manage/v1, in this order: the token, the path, the method, the right, the
+// parameters, the body.
 
 /** Creates the state of a request; `params` are the parameters of its path as decoded by Elysia, null if malformed. */
 export function openCall(
@@ -48,49 +42,31 @@ export function admitCaller(at: ArrivedCall, open: (request: Request) => PortalS
   const { access, background, report } = services;
   const sent = credentialsOf(at.request.headers.get('authorization'));
   if (sent === null) throw TOKEN_REFUSALS.no_credentials;
-  const caller = readCaller(access, sent);
-  if (caller === null) throw TOKEN_REFUSALS.invalid_token;
+  const token = readBackendToken(access.db, sent);
+  if (token === null) throw TOKEN_REFUSALS.invalid_token;
+  const note = () => noteTokenUse(access.sessions, access.clock, token.identifier);
   const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
-  runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteCall(access, caller)), onFault);
-  return { ...at, services, access, caller };
+  runInBackground(background, () => onceUnlocked(access.sessions.sqlite, note), onFault);
+  return { ...at, services, access, token };
 }
 
-function readCaller(access: Access, sent: string): Caller | null {
-  const backend = readBackendToken(access.db, sent);
-  if (backend !== null) return { kind: 'backend', token: backend };
-  const person = readSignIn(access, 'profilectl', sent);
-  return person === null ? null : { kind: 'person', token: person };
-}
-
-/** The refusals of requests without a valid token, also used for the OpenAPI document. */
+/** The refusals of requests without a valid token. */
 export const TOKEN_REFUSALS = {
   no_credentials: new AppError('no_credentials', 'A token is required, sent as "Authorization: Bearer <token>".'),
   invalid_token: new AppError('invalid_token', 'This token is not valid.'),
 } as const;
 
-function noteCall(access: Access, { kind, token }: Caller): void {
-  if (kind === 'person') noteUse(access, token);
-  else noteTokenUse(access.sessions, access.clock, token.identifier);
-}
-
 /**
  * Checks a request, and calls the route of its path that has its method. Throws `unknown_path`, `method_not_allowed`,
- * `forbidden`, `insufficient_scope`, the route's own refusals, `bad_parameter`, and the refusals of bodies.
+ * `insufficient_scope`, the route's own refusals, `bad_parameter`, and the refusals of bodies.
  */
 export async function answerCall(call: AdmittedCall, routes: readonly ManageRoute[]): Promise<Response> {
   if (call.template === ANYTHING) throw new AppError('unknown_path');
-  const { who, refuse, query: parameters = [], members, act } = routeFor(routes, call.request.method);
-  authorise(call.caller, who);
-  refuse?.(call);
-  const query = queryParameters(queryOf(call.request), parameters);
+  const { right, members, act } = routeFor(routes, call.request.method);
+  if (right !== null && !call.token.rights.includes(right)) throw lackOfRight(right);
+  queryParameters(queryOf(call.request), []);
   const body = members === null ? {} : await readMembers(call.request, members);
-  return answerJson(call, await act({ ...call, query, body }));
-}
-
-function authorise(caller: Caller, who: Admitted): void {
-  if (who === 'any') return;
-  if (who === 'person') personTokenOf({ caller });
-  else if (!backendTokenOf({ caller }).rights.includes(who.backend)) throw lackOfRight(who.backend);
+  return answerJson(call, await act({ ...call, body }));
 }
 
 async function readMembers(request: Request, allowed: readonly string[]): Promise<Record<string, unknown>> {
@@ -108,7 +84,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Creates the response for a route's answer. */
-export function answerJson({ template }: Pick<ArrivedCall, 'template'>, answer: JsonAnswer): Response {
+function answerJson({ template }: Pick<ArrivedCall, 'template'>, answer: JsonAnswer): Response {
   const { status = 200, headers = {}, body } = answer;
   return new Response(JSON.stringify(body), {
     status,

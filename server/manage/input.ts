@@ -2,11 +2,6 @@ import type { z } from 'zod';
 import { AppError, type ErrorCode } from '../../shared/errors.ts';
 import { queryOf, queryParameters } from '../http/parameters.ts';
 
-/** An optional query parameter with its description in the OpenAPI document. */
-export function inQuery<Schema extends z.ZodType>(schema: Schema, description: string) {
-  return schema.optional().meta({ param: { description } });
-}
-
 /** Reads an input by its schema. Throws `code` with the sentence of the first error. */
 export function readInput<Schema extends z.ZodType>(schema: Schema, sent: unknown, code: ErrorCode): z.output<Schema> {
   const read = schema.safeParse(sent);

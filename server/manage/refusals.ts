@@ -1,22 +1,13 @@
-import { AppError, type ErrorCode, isForOperator, refusalOf } from '../../shared/errors.ts';
+import { AppError, isForOperator, refusalOf } from '../../shared/errors.ts';
 import { publicRefusal } from '../http/errors.ts';
 import { ROUTE_HEADER } from '../thread/forwarded.ts';
 import type { PortalServices } from '../thread/portal-services.ts';
 import { JSON_HEADERS } from './call-checks.ts';
 import { ANYTHING, type ArrivedCall } from './request-context.ts';
 
-/** The codes whose refusals follow RFC 6749, section 5.2, and RFC 7009. */
-export const OAUTH_CODES = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unsupported_grant_type',
-  'unsupported_token_type',
-] as const satisfies readonly ErrorCode[];
-
 /**
  * Creates the response to an error, and logs the error if the server is at fault: `{"error":"<sentence>"}` with the code in
- * X-Error-Code, as under /api; `{"error":"<code>","error_description":"<sentence>"}` for {@link OAUTH_CODES}. Never throws.
+ * X-Error-Code, as under /api. Never throws.
  */
 export function refuseCall(
   report: PortalServices['report'],
@@ -28,15 +19,10 @@ export function refuseCall(
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, at?.requestId ?? '');
   }
-  return new Response(JSON.stringify(bodyOf(known, body.error)), {
+  return new Response(JSON.stringify(body), {
     status,
     headers: { ...JSON_HEADERS, 'X-Error-Code': code, ...headers, [ROUTE_HEADER]: at?.template ?? ANYTHING },
   });
-}
-
-function bodyOf({ code, details: { address } }: AppError, sentence: string): object {
-  if ((OAUTH_CODES as readonly ErrorCode[]).includes(code)) return { error: code, error_description: sentence };
-  return { error: sentence, ...(address !== undefined && { address }) };
 }
 
 /**

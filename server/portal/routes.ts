@@ -18,10 +18,8 @@ import { foundPage, reportLeaked } from './owner/report-leaked.ts';
 import { PASSKEY_FIELD } from './passkeys/passkey-form.ts';
 import type { FieldKinds } from './requests/form.ts';
 import type { PageRoute } from './requests/request-context.ts';
-import { answerCli, cliPage } from './sign-in/cli.ts';
-import { CLI_PARAMETERS } from './sign-in/cli-request.ts';
 import { enter, enterPage } from './sign-in/enter.ts';
-import { endAll, endCliLogin, endOne, sessions } from './sign-in/sessions.ts';
+import { endAll, endOne, sessions } from './sign-in/sessions.ts';
 import { askForCode, signInPage } from './sign-in/sign-in.ts';
 import { codePage, signIn } from './sign-in/sign-in-code.ts';
 import { signOut } from './sign-in/sign-out.ts';
@@ -64,13 +62,6 @@ const ADMINS_PAGES: readonly PageRoute[] = [
   get('/developers/admin/overview', 'admin', overview),
 ];
 
-/** The decision is `used up`: if the form is sent again, the page asks for it again. */
-const CLI_FIELDS: FieldKinds = {
-  ...Object.fromEntries(CLI_PARAMETERS.map((name) => [name, 'unseen'])),
-  shown: 'unseen',
-  decision: 'used up',
-};
-
 /** All pages and forms under `/developers`. Tests try every refusal on every entry. */
 export const PAGE_ROUTES: readonly PageRoute[] = [
   get('/developers', 'anyone', home),
@@ -84,9 +75,6 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   get('/developers/sessions', 'signed in', sessions),
   post('/developers/sessions/end-all', 'signed in', endAll),
   post('/developers/sessions/:id/end', 'signed in', endOne),
-  post('/developers/sessions/cli/:identifier/end', 'signed in', endCliLogin),
-  get('/developers/cli', 'signed in', cliPage, CLI_PARAMETERS),
-  post('/developers/cli', 'signed in', answerCli, CLI_FIELDS),
   get('/developers/found', 'anyone', foundPage),
   { ...post('/developers/found', 'anyone', reportLeaked, { secret: 'secret' }), writesMain: true },
   ...OWNERS_PAGES,

@@ -16,7 +16,6 @@ export function createPortalServices(access: Access, report: PortalServices['rep
     background: createBackground(),
     isPage: (path) => isPagePath(PAGE_ROUTES, path),
     leakReportThrottle: joinThrottle(createThrottleMemory(access.random, TRY_SETS), 1, access.clock),
-    tokenThrottle: joinThrottle(createThrottleMemory(access.random, TRY_SETS), 1, access.clock),
     isStopping: false,
   };
 }

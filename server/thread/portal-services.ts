@@ -13,8 +13,6 @@ export type PortalServices = {
   readonly isPage: (path: string) => boolean;
   /** Limits how many texts an IP address may send to the page that reports leaked secrets. */
   readonly leakReportThrottle: Throttle;
-  /** Limits how often an IP address may request or revoke a personal token. */
-  readonly tokenThrottle: Throttle;
   /** Once true, no approval may start. */
   isStopping: boolean;
 };

@@ -11,7 +11,6 @@ import { foldName, nameFault } from '../profiles/name.ts';
 import type { Access } from '../sessions-file/access.ts';
 import { hashOf, isSameHash } from '../sessions-file/tokens.ts';
 import { endOpenedBy } from '../sign-in/end-all.ts';
-import type { EndedSignIns } from '../sign-ins/sign-ins.ts';
 import { newTokenText, readTokenText } from '../sign-ins/token-text.ts';
 import { readUses } from './token-uses.ts';
 
@@ -57,7 +56,7 @@ export type BackendToken = Pick<TokenView, 'identifier' | 'name' | 'rights' | 'e
 export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView & { token: string } {
   const { name, excludesContactFields, eraseLimit } = wanted;
   const rights = checkNewToken(wanted);
-  const { token, identifier } = newTokenText('plp', access.random);
+  const { token, identifier } = newTokenText(access.random);
   const folded = foldName(name);
   const tokenHash = hashOf(token);
   const row = write(access.db, (tx) => {
@@ -117,11 +116,11 @@ export function findToken(access: Access, named: string): TokenView {
 }
 
 /**
- * Removes a token by its identifier: from then on it is refused, and so are sign-in links, sessions and logins of
- * `profilectl` that came from its hand-overs. Returns how many sessions and logins ended, or null if that could not be
+ * Removes a token by its identifier: from then on it is refused, and so are sign-in links and sessions that came
+ * from its hand-overs. Returns how many sessions ended, or null if that could not be
  * stored yet; then the next sweep does it.
  */
-export function removeToken(access: Access, identifier: string, by: Actor): EndedSignIns | null {
+export function removeToken(access: Access, identifier: string, by: Actor): number | null {
   write(access.db, (tx) => {
     const [removed] = tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).returning().all();
     if (removed === undefined) throw noSuchToken(identifier);
@@ -144,9 +143,8 @@ export function removeToken(access: Access, identifier: string, by: Actor): Ende
 
 /** The token of a request; null if the text is malformed, unknown, or a removed token. */
 export function readBackendToken(db: Db | Tx, token: string): BackendToken | null {
-  const text = readTokenText(token);
-  if (text?.prefix !== 'plp') return null;
-  const { identifier } = text;
+  const identifier = readTokenText(token);
+  if (identifier === null) return null;
   const row = db.select().from(platformTokens).where(eq(platformTokens.identifier, identifier)).get();
   if (row === undefined || !isSameHash(row.tokenHash, hashOf(token))) return null;
   const { name, rights, excludesContactFields, eraseLimit } = row;

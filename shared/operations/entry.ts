@@ -1,8 +1,9 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Person } from '../actor.ts';
 import type { KeyEventName, KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
-import { factsOf, formNameOf } from '../keys/fields/input-facts.ts';
+import { factsOf } from '../keys/fields/input-facts.ts';
+import { FIELDS } from '../keys/fields/inputs.ts';
 import { parseInput } from '../keys/fields/parse-input.ts';
 import type { KeyFact } from '../keys/key-version.ts';
 import { refuseState } from '../keys/record.ts';
@@ -14,21 +15,8 @@ import type { Who } from './who.ts';
 /** The input of an operation as a door passes it, before the schema checks the values. */
 export type Sent<Shape extends z.ZodRawShape> = { readonly [Name in keyof Shape]?: unknown };
 
-/** The route of an operation under `/manage/v1/keys`. If it needs an assertion, an admin gets the URL of the key's page. */
-export type JsonDoor = {
-  method: 'GET' | 'POST' | 'PATCH';
-  /** Appended to `/manage/v1/keys`. */
-  path: '' | '/:identifier' | `/:identifier/${string}`;
-  operationId: string;
-  /** In the OpenAPI document; by default the operation's summary. */
-  summary?: string;
-  description: string;
-  /** The inputs accepted in the body. */
-  body?: readonly string[];
-  /** The inputs accepted in the query; parameters have the names of form fields. */
-  query?: readonly string[];
-  answers: 'key' | 'new key' | 'key with history' | 'list' | 'usage';
-};
+/** The input of a decision that needs a reason. */
+export const WITH_REASON = z.object({ identifier: FIELDS.identifier, reason: FIELDS.reason });
 
 /** The page on which owners perform an operation on one of their keys. */
 export type OwnerPage = {
@@ -44,7 +32,6 @@ export type Doors = {
   command: { examples: readonly string[]; help?: string } | null;
   /** Present if owners can perform it from the page of a key. */
   ownerPage?: OwnerPage;
-  json: JsonDoor | null;
 };
 
 /** What people read when they perform an operation. */
@@ -138,7 +125,7 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     to: null,
     event: null,
     version: [],
-    doors: { command: null, json: null },
+    doors: { command: null },
     texts: { title: name, button: name, consequence: '', done: null },
     keepsRest: false,
     isDangerous: false,
@@ -172,17 +159,6 @@ export function inputFor(
   kind: Person['kind'],
 ): z.ZodObject {
   return inputOf[kind] ?? input;
-}
-
-/** The query parameters of an operation under `/manage/v1/keys`. */
-export function queryInputs(
-  { shape }: z.ZodObject,
-  { query = [] }: JsonDoor,
-): [parameter: string, input: string, schema: z.ZodType][] {
-  return query.map((input) => {
-    const schema = shape[input] as z.ZodType;
-    return [formNameOf(input, schema), input, schema];
-  });
 }
 
 /** The inputs for which `profilectl` has a flag. */

@@ -6,8 +6,7 @@ import { changeKey } from '../keys/life/change.ts';
 import { lackedOf } from '../keys/life/differing.ts';
 import { revokeKey } from '../keys/life/lifecycle.ts';
 import { moveAndNotify } from '../keys/life/move.ts';
-import { decision, WITH_REASON } from './decision.ts';
-import { operation } from './entry.ts';
+import { operation, WITH_REASON } from './entry.ts';
 import { ADMINS_DECIDE } from './who.ts';
 
 // Decisions of admins on keys that have a secret.
@@ -28,7 +27,6 @@ export const change = operation({
 window keeps what was counted. On a terminal without flags it asks for all.`,
       examples: ['k7Qm2XaB', 'k7Qm2XaB --rate-limit 600/1m --rate-limit 50000/1d', 'k7Qm2XaB --expires never'],
     },
-    json: decision('change', 'change what an Active or suspended key may do'),
   },
   texts: {
     ...{ title: 'Change key', button: 'Change', formButton: 'Change this key' },
@@ -55,7 +53,6 @@ export const suspend = operation({
     command: {
       examples: ['k7Qm2XaB --reason "It looks up every profile in turn."'],
     },
-    json: decision('suspend', 'suspend a key'),
   },
   texts: {
     ...{ title: 'Suspend key', button: 'Suspend' },
@@ -74,7 +71,6 @@ export const resume = operation({
   summary: 'Resume a suspended key: the same secret works again.',
   doors: {
     command: { examples: ['k7Qm2XaB'] },
-    json: decision('resume', 'resume a suspended key'),
   },
   texts: {
     ...{ title: 'Resume key', button: 'Resume' },
@@ -102,11 +98,6 @@ export const revoke = operation({
       path: 'revoke',
       consequence:
         'This can’t be undone. Still need it? If you can request another key, replace this one first, and revoke it once your program has the new secret.',
-    },
-    json: {
-      ...{ method: 'POST', path: '/:identifier/revoke', operationId: 'revokeKey', body: ['reason'], answers: 'key' },
-      description:
-        'For its owner, with or without a reason. Every request with its secret is refused from then on. An admin gets 403 `decision_needed`; `address` is the page where admins revoke the key with a passkey.',
     },
   },
   texts: {

@@ -27,12 +27,6 @@ export const list = operation({
       examples: ['--state pending', '--profile Ada --json'],
       help: 'On a terminal it shows 50 keys, and prints the command for the next page.',
     },
-    json: {
-      ...{ method: 'GET', path: '', operationId: 'listKeys', answers: 'list' },
-      description:
-        'Pending requests first, oldest first, 50 per page by default. Owners see only their own keys. `Link` has the next page, which skips no key even if one is decided in between.',
-      query: ['states', 'profile', 'limit', 'after'],
-    },
   },
   act: listForPerson,
 });
@@ -58,10 +52,6 @@ export const show = operation({
   ...{ name: 'show', who: ALL_LOOK, input: ONE_KEY, summary: 'Show a key and its history.' },
   doors: {
     command: { examples: ['k7Qm2XaB'] },
-    json: {
-      ...{ method: 'GET', path: '/:identifier', operationId: 'showKey', answers: 'key with history' },
-      description: 'Owners see only their own keys, admins all. The history starts with the oldest entry.',
-    },
   },
   act: (deps, { kind }, { identifier }) => ({
     key: showKey(deps, identifier, kind),
@@ -78,11 +68,6 @@ export const usage = operation({
     command: {
       examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'],
       help: 'Every request with the key counts, also a refused one.',
-    },
-    json: {
-      ...{ method: 'GET', path: '/:identifier/usage', operationId: 'getUsage', answers: 'usage' },
-      description: 'Requests by outcome, for each of the last days (UTC), today last.',
-      query: ['days'],
     },
   },
   act: (deps, _by, { identifier, days }) => keyUsage(deps, identifier, days),

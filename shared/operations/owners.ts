@@ -28,12 +28,6 @@ export const request = operation({
 shows the whole once. A successor takes the rest from the key that it replaces.`,
       examples: ['', '--profile Ada --name Bot --description-file about.txt'],
     },
-    json: {
-      ...{ method: 'POST', path: '', operationId: 'requestKey', answers: 'new key' },
-      description:
-        'For owners, up to 5 times a day (UTC). `profile` may be omitted. The key is pending until an admin decides.',
-      body: ['profile', ...Object.keys(KEY_REQUEST.shape), 'successorOf'],
-    },
   },
   texts: {
     ...{ title: 'Request a key', button: 'Send the request' },
@@ -51,10 +45,6 @@ export const edit = operation({
   doors: {
     command: { examples: ['k7Qm2XaB --name "Badge bot 2"'] },
     ownerPage: { path: 'rename' },
-    json: {
-      ...{ method: 'PATCH', path: '/:identifier', operationId: 'renameKey', body: ['name'], answers: 'key' },
-      description: 'For owners, up to 5 times a day (UTC). Nothing else can be edited.',
-    },
   },
   texts: {
     ...{ title: 'Rename key', button: 'Rename' },
@@ -73,10 +63,6 @@ export const withdraw = operation({
   doors: {
     command: { examples: ['k7Qm2XaB'] },
     ownerPage: { path: 'withdraw' },
-    json: {
-      ...{ method: 'POST', path: '/:identifier/withdraw', operationId: 'withdrawKey', answers: 'key' },
-      description: 'For owners.',
-    },
   },
   texts: {
     ...{ title: 'Withdraw the request for key', button: 'Withdraw the request' },

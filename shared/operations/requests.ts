@@ -11,8 +11,7 @@ import { refuseGrant } from '../keys/life/granted.ts';
 import { rejectKey } from '../keys/life/lifecycle.ts';
 import type { Outcome } from '../keys/life/move.ts';
 import { usualRateLimits } from '../keys/life/successor.ts';
-import { decision, WITH_REASON } from './decision.ts';
-import { operation, type Unfinished } from './entry.ts';
+import { operation, type Unfinished, WITH_REASON } from './entry.ts';
 import { ADMINS_DECIDE } from './who.ts';
 
 // Decisions of admins on requests.
@@ -31,7 +30,6 @@ for what is not given, and mails nothing before a yes. Otherwise, or with --yes:
 requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
       examples: ['', 'k7Qm2XaB --rate-limit 60/1m --expires 90d', 'k7Qm2XaB --retire-old 7d'],
     },
-    json: decision('approve', 'approve a request'),
   },
   texts: {
     ...{ title: 'Approve key', button: 'Approve' },
@@ -76,7 +74,6 @@ export const reject = operation({
     command: {
       examples: ['k7Qm2XaB --reason "Please say which pages use it."'],
     },
-    json: decision('reject', 'reject a request'),
   },
   texts: {
     ...{ title: 'Reject the request for key', button: 'Reject' },

@@ -39,7 +39,7 @@ export async function signInByPasskey(
   return writeSessions(access.sessions, (sessionsDb) => {
     const admin = { kind: 'admin', name, generation } as const;
     useSignInChallenge(access, sessionsDb, challenge, admin);
-    const { token, signIn: session } = beginSignIn(access, admin, { client });
+    const { token, signIn: session } = beginSignIn(access, admin, client);
     return { token, session };
   });
 }

@@ -16,17 +16,7 @@ import {
 // ROWID.
 
 /** The purpose of a one-time secret. */
-export type Purpose =
-  | 'sign-in code'
-  | 'login code'
-  | 'login redirect'
-  | 'hand-over'
-  | 'enrolment'
-  | 'registration'
-  | 'used challenge';
-
-/** The kind of client that is signed in: a browser, or `profilectl` on another machine. */
-export type SignInKind = 'browser' | 'profilectl';
+export type Purpose = 'sign-in code' | 'hand-over' | 'enrolment' | 'registration' | 'used challenge';
 
 /** Values about the file itself: `key` is its random key (`fileKey`). */
 export const settings = sqliteTable('settings', {
@@ -134,18 +124,14 @@ export const tickets = sqliteTable(
     usedAt: integer('used_at'),
     /** Null if the secret is too long to be guessed. */
     triesLeft: integer('tries_left'),
-    /** The id of the sign-in that it was exchanged for. */
-    madeInto: integer('made_into'),
   },
   (t) => [
-    index('tickets_found_by').on(t.purpose, t.foundBy),
-    // Several people may allow the same login of `profilectl`, so one person's code must not replace another's.
-    uniqueIndex('tickets_one_each').on(t.purpose, t.foundBy).where(sql`purpose <> 'login code'`),
+    uniqueIndex('tickets_one_each').on(t.purpose, t.foundBy),
     index('tickets_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
     index('tickets_admin').on(t.admin).where(sql`admin IS NOT NULL`),
     check(
       'tickets_purpose',
-      sql`${t.purpose} IN ('sign-in code', 'login code', 'login redirect', 'hand-over', 'enrolment', 'registration', 'used challenge')`,
+      sql`${t.purpose} IN ('sign-in code', 'hand-over', 'enrolment', 'registration', 'used challenge')`,
     ),
     check('tickets_found_by', sql`length(${t.foundBy}) = 32`),
     check('tickets_proof', sql`length(${t.proof}) = 32`),
@@ -156,18 +142,14 @@ export const tickets = sqliteTable(
 );
 
 /**
- * Sign-ins of browsers and of `profilectl` on other machines. Ended and expired ones stay for 30 days, so that people
+ * Sign-ins of browsers. Ended and expired ones stay for 30 days, so that people
  * see where they were signed in.
  */
 export const signIns = sqliteTable(
   'sign_ins',
   {
     id: integer().primaryKey({ autoIncrement: true }),
-    kind: text().$type<SignInKind>().notNull(),
     tokenHash: blob('token_hash', { mode: 'buffer' }).notNull(),
-    /** The 8 characters in the middle of a token of `profilectl`, which are not secret. */
-    identifier: text(),
-    machine: text(),
     ...WHOSE(),
     startedAt: integer('started_at').notNull(),
     lastUsedAt: integer('last_used_at').notNull(),
@@ -181,14 +163,8 @@ export const signIns = sqliteTable(
   },
   (t) => [
     uniqueIndex('sign_ins_token_hash').on(t.tokenHash),
-    uniqueIndex('sign_ins_identifier').on(t.identifier),
     index('sign_ins_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
     index('sign_ins_admin').on(t.admin).where(sql`admin IS NOT NULL`),
-    check('sign_ins_kind', sql`${t.kind} IN ('browser', 'profilectl')`),
-    check(
-      'sign_ins_machine',
-      sql`(${t.kind} = 'profilectl') = (${t.identifier} IS NOT NULL) AND (${t.identifier} IS NULL) = (${t.machine} IS NULL)`,
-    ),
     check('sign_ins_token_hash', sql`length(${t.tokenHash}) = 32`),
     check('sign_ins_address_hash', sql`length(${t.addressHash}) = 32`),
     check('sign_ins_whose', belongsToOnePerson(t)),

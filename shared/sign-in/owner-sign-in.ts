@@ -31,6 +31,6 @@ export function signOwnerIn(
   const agent = browserName(client.agent);
   if (isNewBrowser) storePendingSignInNotice(sessionsDb, owner, { ...client, agent }, nowMs);
   const known = rememberBrowser(sessionsDb, access.random, knownBrowser, owner, nowMs);
-  const { token, signIn: session } = beginSignIn(access, owner, { client });
+  const { token, signIn: session } = beginSignIn(access, owner, client);
   return { token, session, knownBrowser: known, isNewBrowser };
 }

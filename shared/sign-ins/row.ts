@@ -1,7 +1,7 @@
 import { and, getTableColumns, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Person } from '../actor.ts';
 import { isLive } from '../db/live.ts';
-import { type SignInKind, signIns } from '../sessions-file/schema.ts';
+import { signIns } from '../sessions-file/schema.ts';
 import { type Signed, signedOf } from '../sessions-file/whose.ts';
 
 // The rows of the table of sign-ins. Nothing here reads or writes a file.
@@ -12,16 +12,8 @@ export type SignedInPerson = Extract<Person, { kind: 'owner' | 'admin' }>;
 /** Who is signed in, with the name on pages: an owner's username, or the admin's name. */
 export type SignedIn = { person: SignedInPerson; name: string };
 
-/**
- * The members that differ by kind. `identifier` is the 8 characters in the middle of the token, which are not secret.
- */
-type OfKind = {
-  browser: { kind: 'browser' };
-  profilectl: { kind: 'profilectl'; identifier: string; machine: string };
-};
-
 /** A live sign-in. Times are milliseconds since 1970. */
-export type SignIn<Kind extends SignInKind = SignInKind> = OfKind[Kind] & {
+export type SignIn = {
   id: number;
   /** Its binding; sign-ins with the same binding are listed and ended together. */
   signed: Signed;
@@ -33,14 +25,11 @@ export type SignIn<Kind extends SignInKind = SignInKind> = OfKind[Kind] & {
   client: { address: string; agent: string };
 };
 
-/** A sign-in of a browser, with its person. */
-export type Session = SignIn<'browser'> & SignedIn;
-
-/** A sign-in of a `profilectl` on another machine, with its person. */
-export type CliLogin = SignIn<'profilectl'> & SignedIn;
+/** A sign-in with its person. */
+export type Session = SignIn & SignedIn;
 
 /** A listed sign-in: `endedAtMs` is null while it is alive. */
-export type Listed<Kind extends SignInKind = SignInKind> = SignIn<Kind> & { endedAtMs: number | null };
+export type Listed = SignIn & { endedAtMs: number | null };
 
 /** A row of {@link columnsAt}. */
 export type Row = typeof signIns.$inferSelect & { isAlive: boolean };
@@ -69,17 +58,10 @@ export function endOf({ endedAt, idleUntil, isAlive }: Row, nowMs: number): numb
 
 /** The sign-in of a row, alive or not. */
 export function signInOf(row: Row): SignIn {
-  const { id, identifier, machine, startedAt, lastUsedAt, endsAt, clientAddress, clientAgent } = row;
-  const common = {
+  const { id, startedAt, lastUsedAt, endsAt, clientAddress, clientAgent } = row;
+  return {
     ...{ id, signed: signedOf(row) },
     ...{ startedAtMs: startedAt, lastUsedAtMs: lastUsedAt, endsAtMs: endsAt },
     client: { address: clientAddress, agent: clientAgent },
   };
-  if (identifier === null || machine === null) return { kind: 'browser', ...common };
-  return { kind: 'profilectl', identifier, machine, ...common };
-}
-
-/** Narrows a sign-in to a kind. */
-export function isOfKind<Kind extends SignInKind>(one: SignIn, kind: Kind): one is SignIn & SignIn<Kind> {
-  return one.kind === kind;
 }

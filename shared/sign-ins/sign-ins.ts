@@ -2,29 +2,22 @@ import { and, count, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
 import { keepQuery, placeholders } from '../db/prepared-query.ts';
 import type { Deps } from '../deps.ts';
-import { type SignInKind, signIns } from '../sessions-file/schema.ts';
+import { signIns } from '../sessions-file/schema.ts';
 import { flushSessions, readSessions, type SessionsFile, writeSessions } from '../sessions-file/sessions-file.ts';
 import { hashOf, newToken } from '../sessions-file/tokens.ts';
 import { columnsOf, isTheirs, type Signed } from '../sessions-file/whose.ts';
 import { PERIODS, SHOWN_AFTER_END_MS } from './periods.ts';
-import { columnsAt, endOf, isAlive, isOfKind, type Listed, type SignedIn, type SignIn, signInOf } from './row.ts';
+import { columnsAt, endOf, isAlive, type Listed, type Session, type SignIn, signInOf } from './row.ts';
 import { readPerson } from './still-signed.ts';
-import { newTokenText } from './token-text.ts';
 
-// Sign-ins with a browser, or with `profilectl` on another machine. A sign-in is found by the SHA-256 of its token, and
+// Sign-ins with a browser. A sign-in is found by the SHA-256 of its token, and
 // each lookup compares its binding: an owner's profile, row and e-mail address, or an admin's name and generation.
 // Functions throw `refused` if a file can't be read or written.
 
 /** The dependencies of the functions in this folder. */
 export type SignInDeps = Pick<Deps, 'db' | 'clock' | 'random'> & { sessions: SessionsFile };
 
-/** The client of a sign-in; `machine` is the own name of a `profilectl`'s machine, absent for a browser. */
-export type Origin = { client: { address: string; agent?: string }; machine?: string };
-
-/** The number of live sign-ins that were ended: of browsers, and of `profilectl` on other machines. */
-export type EndedSignIns = { sessions: number; logins: number };
-
-/** The maximum number of sign-ins of a kind that are listed for one person. */
+/** The maximum number of sign-ins that are listed for one person. */
 export const MAX_LISTED = 200;
 
 /** Longer user agents are cut, in characters. */
@@ -33,35 +26,31 @@ const MAX_AGENT = 255;
 /** A use is recorded only if the recorded last use is older than this. */
 const USE_STEP_MS = 60_000;
 
-/**
- * Starts a sign-in. The token is returned only here and never stored: 43 characters for a browser's cookie, in the form
- * of a secret for `profilectl`.
- */
+/** Starts a sign-in. The token, the 43 characters of the cookie, is returned only here and never stored. */
 export function beginSignIn(
   { sessions, clock, random }: Omit<SignInDeps, 'db'>,
   signed: Signed,
-  { client, machine }: Origin,
+  client: { address: string; agent: string },
 ): { token: string; signIn: SignIn } {
-  const made = machine === undefined ? { token: newToken(random), identifier: null } : newTokenText('plt', random);
-  const kind = machine === undefined ? 'browser' : 'profilectl';
-  const { idleMs, maxMs } = PERIODS[kind][signed.kind];
+  const token = newToken(random);
+  const { idleMs, maxMs } = PERIODS[signed.kind];
   const row = writeSessions(sessions, (db) => {
     const nowMs = clock.nowMs();
     return insertSignIn(db).get({
-      ...{ kind, tokenHash: hashOf(made.token), identifier: made.identifier, machine: machine ?? null },
+      tokenHash: hashOf(token),
       ...columnsOf(signed),
       ...{ startedAt: nowMs, lastUsedAt: nowMs, idleUntil: nowMs + idleMs, endsAt: nowMs + maxMs },
-      ...{ clientAddress: client.address, clientAgent: (client.agent ?? '').slice(0, MAX_AGENT).toWellFormed() },
+      ...{ clientAddress: client.address, clientAgent: client.agent.slice(0, MAX_AGENT).toWellFormed() },
     });
   });
-  return { token: made.token, signIn: signInOf({ ...row, isAlive: true }) };
+  return { token, signIn: signInOf({ ...row, isAlive: true }) };
 }
 
 const insertSignIn = keepQuery((db) =>
   db
     .insert(signIns)
     .values({
-      ...placeholders('kind', 'tokenHash', 'identifier', 'machine', 'clientAddress', 'clientAgent'),
+      ...placeholders('tokenHash', 'clientAddress', 'clientAgent'),
       ...placeholders('profileId', 'addressHash', 'admin', 'generation', 'openedBy'),
       ...placeholders('startedAt', 'lastUsedAt', 'idleUntil', 'endsAt'),
     })
@@ -78,21 +67,17 @@ const byToken = keepQuery((db) =>
 );
 
 /**
- * The sign-in of this kind with this token; null if there is none, if it was ended or has expired, or if the person has
+ * The sign-in with this token; null if there is none, if it was ended or has expired, or if the person has
  * changed: another e-mail address, an erased profile, a removed admin.
  */
-export function readSignIn<Kind extends SignInKind>(
-  deps: SignInDeps,
-  kind: Kind,
-  token: string,
-): (SignIn<Kind> & SignedIn) | null {
+export function readSignIn(deps: SignInDeps, token: string): Session | null {
   const { sessions, clock } = deps;
   const at = { tokenHash: hashOf(token), nowMs: clock.nowMs() };
   const row = readSessions(sessions, (db) => byToken(db).get(at));
   if (row === undefined || !row.isAlive) return null;
   const signIn = signInOf(row);
   const found = readPerson(deps, signIn.signed);
-  return found !== null && isOfKind(signIn, kind) ? { ...signIn, ...found } : null;
+  return found === null ? null : { ...signIn, ...found };
 }
 
 /**
@@ -102,8 +87,8 @@ export function readSignIn<Kind extends SignInKind>(
  */
 export function noteUse({ sessions, clock }: Pick<SignInDeps, 'sessions' | 'clock'>, signIn: SignIn): void {
   if (!isUseDue({ clock }, signIn)) return;
-  const { id, kind, signed } = signIn;
-  const { idleMs } = PERIODS[kind][signed.kind];
+  const { id, signed } = signIn;
+  const { idleMs } = PERIODS[signed.kind];
   writeSessions(sessions, (db) => {
     const settledMs = clock.settledMs();
     if (settledMs === null) return;
@@ -121,61 +106,41 @@ export function isUseDue({ clock }: Pick<SignInDeps, 'clock'>, { lastUsedAtMs }:
   return seenMs !== null && Math.abs(seenMs - lastUsedAtMs) >= USE_STEP_MS;
 }
 
-/**
- * Ends one of this person's sign-ins: a browser's by its id, a `profilectl`'s by its identifier. Returns whether it was
- * alive; an expired one was not.
- */
-export function endSignIn(deps: SignInDeps, signed: Signed, which: number | string): boolean {
-  const isIt = typeof which === 'number' ? eq(signIns.id, which) : eq(signIns.identifier, which);
-  return endFlushed(deps, sql`${isTheirs(signIns, signed)} AND ${isIt}`) > 0;
-}
-
-/**
- * Ends the `profilectl` login with this token, for a logout; ignores any other string. Also ends a login that is not
- * alive, because it could be alive again once the clock is corrected.
- */
-export function endLoginByToken(deps: SignInDeps, token: string): void {
-  endFlushed(deps, sql`${eq(signIns.tokenHash, hashOf(token))} AND ${eq(signIns.kind, 'profilectl')}`);
-}
-
-function endFlushed({ sessions, clock }: SignInDeps, rows: SQL): number {
-  const ended = writeSessions(sessions, (db) => endSignIns(db, rows, clock.nowMs()));
+/** Ends one of this person's sign-ins. Returns whether it was alive; an expired one was not. */
+export function endSignIn({ sessions, clock }: SignInDeps, signed: Signed, id: number): boolean {
+  const isIt = sql`${isTheirs(signIns, signed)} AND ${eq(signIns.id, id)}`;
+  const ended = writeSessions(sessions, (db) => endSignIns(db, isIt, clock.nowMs()));
   flushSessions(sessions);
-  return ended.sessions + ended.logins;
+  return ended > 0;
 }
 
 /**
  * Ends these sign-ins, inside the transaction of the caller, who flushes it to the disk. Returns how many of those also
  * in `counted` were alive.
  */
-export function endSignIns(db: Db, rows: SQL, nowMs: number, counted = rows): EndedSignIns {
+export function endSignIns(db: Db, rows: SQL, nowMs: number, counted = rows): number {
   const alive = db
     .update(signIns)
     .set({ endedAt: sql`min(${nowMs}, ${signIns.idleUntil})` })
     .where(and(isNull(signIns.endedAt), rows))
-    .returning({ kind: signIns.kind, wasAlive: sql`${and(eq(signIns.endedAt, nowMs), counted)}`.mapWith(Boolean) })
+    .returning({ wasAlive: sql`${and(eq(signIns.endedAt, nowMs), counted)}`.mapWith(Boolean) })
     .all()
     .filter(({ wasAlive }) => wasAlive);
-  const sessions = alive.filter(({ kind }) => kind === 'browser').length;
-  return { sessions, logins: alive.length - sessions };
+  return alive.length;
 }
 
 /**
- * This person's sign-ins of a kind, at most {@link MAX_LISTED}: first those that were not ended, then those ended in
+ * This person's sign-ins, at most {@link MAX_LISTED}: first those that were not ended, then those ended in
  * the last 30 days, each newest first. Those of an earlier e-mail address, an erased profile or a removed admin are not
  * listed, since they may have been another person's.
  */
-export function listSignIns<Kind extends SignInKind>(
-  { sessions, clock }: SignInDeps,
-  signed: Signed,
-  kind: Kind,
-): Listed<Kind>[] {
+export function listSignIns({ sessions, clock }: SignInDeps, signed: Signed): Listed[] {
   const nowMs = clock.nowMs();
   const rows = readSessions(sessions, (db) =>
     db
       .select(columnsAt(nowMs))
       .from(signIns)
-      .where(and(isTheirs(signIns, signed), eq(signIns.kind, kind)))
+      .where(isTheirs(signIns, signed))
       .orderBy(sql`${signIns.endedAt} IS NOT NULL`, desc(signIns.id))
       .limit(MAX_LISTED)
       .all(),
@@ -184,18 +149,12 @@ export function listSignIns<Kind extends SignInKind>(
     const signIn = signInOf(row);
     const endedAtMs = endOf(row, nowMs);
     const isShown = endedAtMs === null || nowMs < endedAtMs + SHOWN_AFTER_END_MS;
-    return isShown && isOfKind(signIn, kind) ? [{ ...signIn, endedAtMs }] : [];
+    return isShown ? [{ ...signIn, endedAtMs }] : [];
   });
 }
 
-/** The number of live sign-ins of a kind. */
-export function countSignIns(sessions: SessionsFile, kind: SignInKind, nowMs: number): number {
-  const found = readSessions(sessions, (db) =>
-    db
-      .select({ alive: count() })
-      .from(signIns)
-      .where(and(eq(signIns.kind, kind), isAlive(nowMs)))
-      .get(),
-  );
+/** The number of live sign-ins. */
+export function countSignIns(sessions: SessionsFile, nowMs: number): number {
+  const found = readSessions(sessions, (db) => db.select({ alive: count() }).from(signIns).where(isAlive(nowMs)).get());
   return found?.alive ?? 0;
 }

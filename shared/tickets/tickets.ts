@@ -1,10 +1,10 @@
-import { and, desc, eq, gt, inArray, isNull, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gt, inArray, isNull, min, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
 import { isLive } from '../db/live.ts';
 import { keepQuery, placeholders } from '../db/prepared-query.ts';
+import { AppError } from '../errors.ts';
 import { type Purpose, tickets } from '../sessions-file/schema.ts';
 import { columnsOf, isTheirs, type Signed, signedOf, type WhoseColumns } from '../sessions-file/whose.ts';
-import { makeRoom } from './caps.ts';
 import { purposesWith, rulesOf } from './purposes.ts';
 
 // Tickets: one-time secrets of all kinds, each of which allows its bearer one action, once. Only their SHA-256 is
@@ -16,11 +16,8 @@ import { purposesWith, rulesOf } from './purposes.ts';
  */
 export type TicketKey = { purpose: Purpose; foundBy: Buffer; proof?: Buffer };
 
-/**
- * A ticket: its person, its subject, when it expires (milliseconds since 1970), and the id of the sign-in that it was
- * exchanged for.
- */
-export type Ticket = { id: number; signed: Signed; about: string; untilMs: number; madeInto: number | null };
+/** A ticket: its person, its subject, and when it expires (milliseconds since 1970). */
+export type Ticket = { id: number; signed: Signed; about: string; untilMs: number };
 
 const TICKET = {
   id: tickets.id,
@@ -31,12 +28,11 @@ const TICKET = {
   openedBy: tickets.openedBy,
   about: tickets.about,
   until: tickets.until,
-  madeInto: tickets.madeInto,
 };
 
 /**
- * Makes a ticket for a person and returns when it expires, in milliseconds since 1970. Throws the refusals of its
- * purpose's caps; the transaction must then be rolled back.
+ * Makes a ticket for a person and returns when it expires, in milliseconds since 1970. Throws
+ * `too_many_challenges`; the transaction must then be rolled back.
  */
 export function makeTicket(
   db: Db,
@@ -45,13 +41,28 @@ export function makeTicket(
   nowMs: number,
 ): number {
   const { lifetimeMs, tries, isReplaced } = rulesOf(purpose);
-  makeRoom(db, purpose, signed, nowMs);
+  refuseTooMany(db, purpose, signed, nowMs);
   if (isReplaced === true) dropTicket(db, { purpose, foundBy });
   const until = nowMs + lifetimeMs;
   const life = { madeAt: nowMs, until, keptUntil: until, triesLeft: tries };
   const row = { purpose, foundBy, proof: proof ?? null, about, ...columnsOf(signed), ...life };
   statements(db).insert.run(row);
   return until;
+}
+
+/** Throws `too_many_challenges` if the person has made as many tickets for this purpose as it allows. */
+function refuseTooMany(db: Db, purpose: Purpose, signed: Signed, nowMs: number): void {
+  const { cap } = rulesOf(purpose);
+  if (cap === undefined) return;
+  const life = { begunAt: tickets.madeAt, until: sql`${tickets.madeAt} + ${cap.withinMs}` };
+  const found = db
+    .select({ tickets: count(), firstMadeAt: min(tickets.madeAt) })
+    .from(tickets)
+    .where(and(eq(tickets.purpose, purpose), isTheirs(tickets, signed), isLive(life, nowMs)))
+    .get();
+  if (found === undefined || found.tickets < cap.max) return;
+  const retryAfterSeconds = Math.ceil(((found.firstMadeAt ?? nowMs) + cap.withinMs - nowMs) / 1000);
+  throw new AppError('too_many_challenges', null, { retryAfterSeconds });
 }
 
 /** Finds a valid ticket without using it; null if there is none. */
@@ -84,11 +95,6 @@ export function useTicket(db: Db, key: TicketKey, nowMs: number): Ticket | null 
 /** Uses up one try of all tickets with the same `foundBy`, whatever their proof. */
 export function spendTry(db: Db, { purpose, foundBy }: TicketKey): void {
   statements(db).spendTry.run({ purpose, foundBy });
-}
-
-/** Records the sign-in that a ticket was exchanged for. */
-export function noteMadeInto(db: Db, { id }: Ticket, signInId: number): void {
-  db.update(tickets).set({ madeInto: signInId }).where(eq(tickets.id, id)).run();
 }
 
 /** Deletes the tickets with this key. */
@@ -150,6 +156,6 @@ type Row = Omit<Ticket, 'signed' | 'untilMs'> & WhoseColumns & { until: number }
 
 function ticketOf(row: Row | undefined): Ticket | null {
   if (row === undefined) return null;
-  const { id, about, until, madeInto } = row;
-  return { id, signed: signedOf(row), about, untilMs: until, madeInto };
+  const { id, about, until } = row;
+  return { id, signed: signedOf(row), about, untilMs: until };
 }

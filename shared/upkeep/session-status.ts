@@ -26,7 +26,7 @@ export function readSessionStatus(
       const mailsLastHour = countSent(file.db, fileKey(file), nowMs);
       const mailsPerHour = MAIL_LIMITS.sent[0].max;
       return {
-        status: { path, sessions: countSignIns(file, 'browser', nowMs), mailsLastHour, mailsPerHour },
+        status: { path, sessions: countSignIns(file, nowMs), mailsLastHour, mailsPerHour },
         fault: null,
       };
     } finally {

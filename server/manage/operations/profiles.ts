@@ -3,19 +3,12 @@ import type { BackendToken } from '../../../shared/backends/backend-tokens.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { readAsOf } from '../../../shared/profiles/import/as-of.ts';
 import type { FeedOrder } from '../../../shared/profiles/import/feed.ts';
-import { inQuery } from '../input.ts';
 
 /** The query of `POST /manage/v1/profiles`. {@link orderOf} checks the time in `as-of`. */
 export const FEED_QUERY = z.object({
-  mode: inQuery(
-    z.enum(['replace', 'merge'], { error: 'mode must be replace or merge.' }),
-    'Whether a line replaces the profile, or changes only the fields in the line.',
-  ),
-  partial: inQuery(z.literal('1', { error: 'partial must be 1, or absent.' }), 'Skip bad lines and import the rest.'),
-  'as-of': inQuery(
-    z.string().meta({ format: 'date-time' }),
-    'When the backend read the lines: lines of profiles that were written or erased here since then are skipped, and counted as `newer`. Not in the future, and at most 40 days ago.',
-  ),
+  mode: z.enum(['replace', 'merge'], { error: 'mode must be replace or merge.' }).optional(),
+  partial: z.literal('1', { error: 'partial must be 1, or absent.' }).optional(),
+  'as-of': z.string().optional(),
 });
 
 /** The order for the import, from a backend's token and the query. Throws `bad_parameter`. */

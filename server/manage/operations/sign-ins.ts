@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { whenUnlocked } from '../../../shared/db/when-unlocked.ts';
 import { handOver } from '../../../shared/sign-in/hand-over.ts';
 import { readInput } from '../input.ts';
-import { backendTokenOf, type Call, type JsonAnswer } from '../request-context.ts';
+import type { Call, JsonAnswer } from '../request-context.ts';
 
 // One sentence for all errors: zod would report those of the variant that the body fits best.
 const error = 'Name the profile by uid (a whole number from 1) or by authId (a string), but not by both.';
@@ -20,8 +20,8 @@ export const HAND_OVER = z.union(
  * `POST /manage/v1/sign-ins`: creates a URL to which the backend redirects a user whom it has signed in. Throws `bad_body` if
  * the body does not name one profile, and `not_found`.
  */
-export async function signIns({ access, caller, body, waitUntilMs }: Call): Promise<JsonAnswer> {
+export async function signIns({ access, token, body, waitUntilMs }: Call): Promise<JsonAnswer> {
   const who = readInput(HAND_OVER, body, 'bad_body');
   await whenUnlocked(access.sessions.sqlite, waitUntilMs);
-  return { body: handOver(access, who, backendTokenOf({ caller }).identifier) };
+  return { body: handOver(access, who, token.identifier) };
 }

@@ -8,7 +8,6 @@ const FLASHES = {
   'signed-out-here':
     'This browser is signed out, but the server could not record that. If somebody else may have copied your session, sign in again later and end the old session under Sessions.',
   'session-ended': 'Session ended.',
-  'cli-ended': 'profilectl on that machine no longer has access.',
   'sessions-ended': 'All your sessions have ended, and profilectl no longer has access on any machine.',
   'passkey-added': 'Passkey added.',
   'passkey-registered': 'Your passkey is registered: sign in with it.',

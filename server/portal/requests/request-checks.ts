@@ -113,7 +113,7 @@ function wantedPage({ isPage }: PortalServices, path: string, query: PageContext
 /** The session of the cookie, whose use is recorded after the response. */
 function sessionOf({ access, background, report }: PortalServices, cookie: string | undefined): Session | null {
   const token = readCookie(access.config, cookie, 'session');
-  const session = token === null ? null : readSignIn(access, 'browser', token);
+  const session = token === null ? null : readSignIn(access, token);
   if (session !== null && isUseDue(access, session)) {
     const onFault = (cause: unknown) => report('warn', 'The last use of a session could not be recorded.', cause);
     runInBackground(background, () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, session)), onFault);

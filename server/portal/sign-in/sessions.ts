@@ -6,7 +6,6 @@ import { endSignIn, listSignIns, MAX_LISTED } from '../../../shared/sign-ins/sig
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { relativeTime, timeText } from '../html/time.ts';
-import { userText } from '../html/user-text.ts';
 import { readCookie, removeCookie } from '../requests/cookies.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 
@@ -14,8 +13,7 @@ import type { Outcome, Page, PageContext } from '../requests/request-context.ts'
 export function sessions({ access, session }: PageContext): Page {
   const own = session as Session;
   const nowMs = access.clock.nowMs();
-  const all = listSignIns(access, own.signed, 'browser');
-  const logins = listSignIns(access, own.signed, 'profilectl');
+  const all = listSignIns(access, own.signed);
   const path = (rest: string) => publicPath(access.config, `/developers/sessions/${rest}`);
   const living = all
     .filter(isAlive)
@@ -23,27 +21,15 @@ export function sessions({ access, session }: PageContext): Page {
       (one) =>
         html`<li><div>${describe(one, nowMs)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}</div>${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
     );
-  const livingLogins = logins
-    .filter(isAlive)
-    .map(
-      (one) =>
-        html`<li><div>${describeLogin(one, nowMs)}</div>${endForm(path(`cli/${one.identifier}/end`), html`profilectl on ${userText(one.machine)} from ${timeText(one.startedAtMs)}`)}</li>`,
-    );
-  const ended = [
-    ...all
-      .filter(isOver)
-      .map((one) => html`<li>${describe(one, nowMs)} Ended ${relativeTime(one.endedAtMs, nowMs)}.</li>`),
-    ...logins
-      .filter(isOver)
-      .map((one) => html`<li>${describeLogin(one, nowMs)} Ended ${relativeTime(one.endedAtMs, nowMs)}.</li>`),
-  ];
-  const isCut = Math.max(all.length, logins.length) >= MAX_LISTED;
+  const ended = all
+    .filter(isOver)
+    .map((one) => html`<li>${describe(one, nowMs)} Ended ${relativeTime(one.endedAtMs, nowMs)}.</li>`);
+  const isCut = all.length >= MAX_LISTED;
   return {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
 <p>Where you are signed in. Don’t recognise one? Sign out everywhere, and contact whoever runs this service.</p>
 <ul class="keys">${living}</ul>
-${livingLogins.length === 0 ? '' : html`<h2>profilectl on other machines</h2><ul class="keys">${livingLogins}</ul>`}
 ${isCut ? html`<p>These are the latest ${MAX_LISTED}. “Sign out everywhere” ends the others too.</p>` : ''}
 <form method="post" action="${path('end-all')}"><button class="danger">Sign out everywhere, including this browser</button></form>
 ${ended.length === 0 ? '' : html`<h2>Ended in the last 30 days</h2><ul>${ended}</ul>`}`,
@@ -63,13 +49,8 @@ function endForm(action: string, what: Html): Html {
 <form method="post" action="${action}"><button class="second danger">End<span class="unseen"> ${what}</span></button></form>`;
 }
 
-function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Listed<'browser'>, nowMs: number): Html {
+function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Listed, nowMs: number): Html {
   return html`<strong>${browserName(agent)}</strong>, signed in ${relativeTime(startedAtMs, nowMs)} from ${address}, last used ${relativeTime(lastUsedAtMs, nowMs)}.`;
-}
-
-function describeLogin(login: Listed<'profilectl'>, nowMs: number): Html {
-  const { identifier, machine, startedAtMs, lastUsedAtMs, client } = login;
-  return html`<strong>profilectl on ${userText(machine)}</strong>, allowed ${relativeTime(startedAtMs, nowMs)} from ${client.address}, last used ${relativeTime(lastUsedAtMs, nowMs)}, token <code>${identifier}</code>.`;
 }
 
 /** `POST /developers/sessions/:id/end`. Throws `not_found` if this person has no active session with this number. */
@@ -81,14 +62,6 @@ export function endOne({ access, session, params }: PageContext): Outcome {
   }
   if (id !== own.id) return { seeOther: '/developers/sessions', flash: 'session-ended' };
   return { seeOther: '/developers', flash: 'signed-out', cookies: [removeCookie(access.config, 'session')] };
-}
-
-/** `POST /developers/sessions/cli/:identifier/end`. Throws `not_found` if this person has no such active token. */
-export function endCliLogin({ access, session, params }: PageContext): Outcome {
-  if (!endSignIn(access, (session as Session).signed, params.identifier ?? '')) {
-    throw new AppError('not_found', 'There is no such login of profilectl, or it has ended.');
-  }
-  return { seeOther: '/developers/sessions', flash: 'cli-ended' };
 }
 
 /** `POST /developers/sessions/end-all`. */

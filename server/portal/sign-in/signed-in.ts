@@ -22,7 +22,7 @@ export function finishSignIn(context: PageContext, { kind, token, knownBrowser }
   return {
     seeOther,
     cookies: [
-      setCookie(config, 'session', token, PERIODS.browser[kind].maxMs / 1000),
+      setCookie(config, 'session', token, PERIODS[kind].maxMs / 1000),
       ...known,
       removeCookie(config, 'sign-in'),
     ],

@@ -87,7 +87,7 @@ test('a restore leaves out admins, passkeys and tokens that were removed since t
     `Left the token ${identifier} of the backend removed out of a restore`,
   ]);
   await withAccess(db, async (access) => {
-    expect(readSignIn(access, 'browser', token)).toBeNull();
+    expect(readSignIn(access, token)).toBeNull();
     expect((await refusal(signIn(access, mallory))).message).toContain('not registered here');
     expect((await signIn(access, laptop)).signed.name).toBe('Grace');
     expect([kept, removed].map((one) => readBackendToken(access.db, one)?.name)).toEqual(['kept', undefined]);
@@ -121,7 +121,7 @@ test('if the database is missing or unreadable, everyone is restored, and named 
   await Bun.write(db, 'the disk has eaten it '.repeat(1000));
   expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
   await withAccess(db, async (access) => {
-    expect(readSignIn(access, 'browser', token)).toBeNull();
+    expect(readSignIn(access, token)).toBeNull();
     expect((await signIn(access, mallory)).signed.name).toBe('Mallory');
     expect(readBackendToken(access.db, removed)?.name).toBe('removed');
   });

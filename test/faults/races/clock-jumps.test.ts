@@ -7,9 +7,7 @@ import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { USAGE_DAYS } from '../../../shared/keys/usage-outcomes.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { invite, readEnrolment } from '../../../shared/passkeys/enrolments.ts';
-import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
-import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver, handOver } from '../../../shared/sign-in/hand-over.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
@@ -53,7 +51,6 @@ async function makeWorld() {
     const client = { ...CLIENT, address: `203.0.113.${stirred++ % 250}` };
     requestCode(access, { name: 'bob', address: BOB.email, browserSecret: null, knownBrowser: null, client });
     handOver(access, { uid: BOB.id }, openerFor(access));
-    makeCliCodeFor(access, BOB.id);
     invite(access, 'bob', 1);
     sweepSessions(access.db, clock, access.sessions);
     countUsage(usage.counter, { identifier }, null);
@@ -66,15 +63,6 @@ async function makeWorld() {
 }
 
 type World = Awaited<ReturnType<typeof makeWorld>>;
-
-const VERIFIER = 'v'.repeat(43);
-
-/** Makes the code that signs in a `profilectl` of this owner. */
-function makeCliCodeFor(access: World['access'], id: number): string {
-  const codeChallenge = hashOf(VERIFIER).toString('base64url');
-  const consent = { codeChallenge, redirectUri: null, machine: 'laptop' };
-  return makeCliCode(access, ownerToSign(access, id) as Signed, consent);
-}
 
 /** Whether something works; a refusal is an error with a code. */
 function works(act: () => unknown): boolean {
@@ -114,8 +102,8 @@ const EXPIRING: Expiring[] = [
     lifeMs: 31 * DAY_MS,
     make: ({ access }) => {
       const signed = ownerToSign(access, ADA.id) as Signed;
-      beginSignIn(access, signed, { client: CLIENT });
-      return () => listSignIns(access, signed, 'browser').length === 1;
+      beginSignIn(access, signed, CLIENT);
+      return () => listSignIns(access, signed).length === 1;
     },
   },
   {
@@ -135,14 +123,6 @@ const EXPIRING: Expiring[] = [
       const { address } = handOver(access, { uid: ADA.id }, openerFor(access));
       const ticket = new URL(address).searchParams.get('ticket') ?? '';
       return () => works(() => enterHandOver(access, ticket, null, CLIENT));
-    },
-  },
-  {
-    name: 'the code for a profilectl on another machine',
-    lifeMs: PURPOSES['sign-in code'].lifetimeMs,
-    make: ({ access }) => {
-      const code = makeCliCodeFor(access, ADA.id);
-      return () => works(() => exchangeCliCode(access, { code, redirectUri: null, verifier: VERIFIER }, CLIENT));
     },
   },
   {
@@ -260,10 +240,10 @@ test.each(EXPIRING.filter(({ isStored }) => isStored !== true))(
 
 test('a session that is used while the clock is ahead is still valid afterwards', async () => {
   const { access, clock } = await makeWorld();
-  const { token, signIn } = beginSignIn(access, ownerToSign(access, ADA.id) as Signed, { client: CLIENT });
+  const { token, signIn } = beginSignIn(access, ownerToSign(access, ADA.id) as Signed, CLIENT);
   clock.jump(3_600_000);
-  expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
+  expect(readSignIn(access, token)?.id).toBe(signIn.id);
   noteUse(access, signIn);
   clock.jump(-3_600_000);
-  expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
+  expect(readSignIn(access, token)?.id).toBe(signIn.id);
 });

@@ -73,7 +73,7 @@ const SEND_ALL = `(addresses) => Promise.all(addresses.map((address) =>
     .catch(() => undefined))).then(() => undefined)`;
 
 describe.skipIf(!hasChromium)('no page of another origin changes anything', () => {
-  const livingSessions = () => countUnended(secure.world.access.sessions, 'browser');
+  const livingSessions = () => countUnended(secure.world.access.sessions);
   const forms = PAGE_ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path.replace(/:\w+/g, '1'));
 
   test('from a sibling host or a foreign one, by form and by fetch, with and without a session', async () => {

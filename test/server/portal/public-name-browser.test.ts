@@ -46,7 +46,7 @@ test('all pages have the name in title and head, and the logo as icon', async ()
   }
 });
 
-test('both OpenAPI documents and passkeys have the name', async () => {
+test('the OpenAPI document and passkeys have the name', async () => {
   const titleOf = async (path: string) =>
     ((await (await fetch(server.url + path)).json()) as { info: { title: string } }).info.title;
   expect(await titleOf('/openapi.json')).toBe('Link<hive> & Co');

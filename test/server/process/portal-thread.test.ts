@@ -281,7 +281,7 @@ test('if nobody requests a page, the thread is woken to delete old sign-ins, pro
     startSweepTimer({ wake: wakeOne }, deps.config.databasePath, 10),
   ];
   try {
-    while (countSignInRows(sessions, 'browser') !== 0 || woken.withFile < 3) await Bun.sleep(10);
+    while (countSignInRows(sessions) !== 0 || woken.withFile < 3) await Bun.sleep(10);
     expect([threads.length, woken.without]).toEqual([1, 0]);
   } finally {
     await Promise.all(timers.map((timer) => timer.stop()));

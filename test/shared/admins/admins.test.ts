@@ -45,7 +45,7 @@ describe('an admin', () => {
     const passkey = { name: 'Laptop', registeredFrom: '192.0.2.7', registeredBy: 'A browser', lastUsedAt: null };
     expect(listAdmins(access)).toMatchObject([{ state: 'registered', invitedUntil: null, passkeys: [passkey] }]);
     const { token, signed } = await signIn(access, authenticator);
-    expect(readSignIn(access, 'browser', token)?.person).toEqual({
+    expect(readSignIn(access, token)?.person).toEqual({
       ...{ kind: 'admin', name: 'Grace' },
       generation: signed.generation,
     });
@@ -89,10 +89,10 @@ describe('an admin', () => {
     const authenticator = await enrol(access, 'Grace');
     const { token } = await signIn(access, authenticator);
     expect(removeAdmin(access, 'grace', OPERATOR)).toEqual({ endedPasskeys: 1 });
-    expect(readSignIn(access, 'browser', token)).toBeNull();
+    expect(readSignIn(access, token)).toBeNull();
     expect((await refusal(() => signIn(access, authenticator))).message).toContain('not registered here');
     await enrol(access, 'Grace');
-    expect(readSignIn(access, 'browser', token)).toBeNull();
+    expect(readSignIn(access, token)).toBeNull();
     expect((await refusal(() => signIn(access, authenticator))).code).toBe('forbidden');
     expect((await refusal(() => removeAdmin(access, 'nobody', OPERATOR))).message).toBe('There is no admin nobody.');
   });
@@ -103,13 +103,13 @@ describe('an admin', () => {
     const { token } = await signIn(access, first);
     const older = inviteAdmin(access, 'grace', { keepPasskeys: true }, OPERATOR);
     expect(older).toMatchObject({ name: 'Grace', endedPasskeys: 0 });
-    expect(readSignIn(access, 'browser', token)).toBeNull();
+    expect(readSignIn(access, token)).toBeNull();
     const { address } = inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR);
     expect((await refusal(() => readEnrolment(access, secretOf(older.address)))).code).toBe('forbidden');
     await registerAt(access, address, 'Telephone');
     const again = await signIn(access, first);
     expect(inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).endedPasskeys).toBe(0);
-    expect(readSignIn(access, 'browser', again.token)).toBeNull();
+    expect(readSignIn(access, again.token)).toBeNull();
     const last = inviteAdmin(access, 'Grace', { keepPasskeys: false }, OPERATOR);
     expect(last.endedPasskeys).toBe(2);
     expect((await refusal(() => signIn(access, first))).code).toBe('forbidden');
@@ -137,7 +137,7 @@ describe('an admin', () => {
     expect((await refusal(() => removePasskey(access, { ...by, name: 'Ada' }, firstId))).code).toBe('not_found');
     const { token } = await signIn(access, first);
     removePasskey(access, by, firstId);
-    expect(readSignIn(access, 'browser', token)).toBeNull();
+    expect(readSignIn(access, token)).toBeNull();
     expect((await refusal(() => signIn(access, first))).message).toContain('not registered here');
     expect((await signIn(access, second)).signed.name).toBe('Grace');
     expect((await refusal(() => removePasskey(access, by, waiting))).message).toContain('last passkey');

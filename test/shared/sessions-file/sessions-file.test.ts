@@ -37,7 +37,7 @@ async function world() {
   const signIn = () => {
     const owner = ownerToSign(access, 1);
     if (owner === null) throw new Error('no such profile');
-    return beginSignIn(access, owner, { client: CLIENT });
+    return beginSignIn(access, owner, CLIENT);
   };
   return { access, clock, signIn, token: signIn().token, databasePath: access.config.databasePath };
 }
@@ -98,7 +98,7 @@ test('while another process holds the lock, a sign-in is refused as busy and sto
   const ask = () =>
     requestCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   expect(refusalOf(ask).code).toBe('busy');
-  expect(readSignIn(access, 'browser', token)).not.toBeNull();
+  expect(readSignIn(access, token)).not.toBeNull();
   other.run('ROLLBACK');
   ask();
   expect(countTickets(other, 'sign-in code')).toBe(1);
@@ -116,15 +116,15 @@ test.skipIf(NO_MOUNT !== null)(
     const full = { ...access, sessions };
     const owner = ownerToSign(full, 1);
     if (owner === null) throw new Error('no such profile');
-    const { token } = beginSignIn(full, owner, { client: CLIENT });
+    const { token } = beginSignIn(full, owner, CLIENT);
     disk.fill();
     const begin = () => {
-      for (let turn = 0; turn < 2_000; turn++) beginSignIn(full, owner, { client: CLIENT });
+      for (let turn = 0; turn < 2_000; turn++) beginSignIn(full, owner, CLIENT);
     };
     expect(refusalOf(begin).message).toContain('No space is left on the disk');
-    expect(readSignIn(full, 'browser', token)).not.toBeNull();
+    expect(readSignIn(full, token)).not.toBeNull();
     disk.empty();
-    expect(readSignIn(full, 'browser', beginSignIn(full, owner, { client: CLIENT }).token)).not.toBeNull();
+    expect(readSignIn(full, beginSignIn(full, owner, CLIENT).token)).not.toBeNull();
     closeSessionsFile(sessions);
   },
 );
@@ -135,10 +135,10 @@ test('without the file everybody is signed out, but nothing else is lost', async
   removeSessionsFile(databasePath);
   const sessions = openSessionsFile(databasePath);
   const reopened = { ...access, sessions };
-  expect(readSignIn(reopened, 'browser', token)).toBeNull();
+  expect(readSignIn(reopened, token)).toBeNull();
   const owner = ownerToSign(reopened, 1);
   if (owner === null) throw new Error('no such profile');
-  expect(readSignIn(reopened, 'browser', beginSignIn(reopened, owner, { client: CLIENT }).token)).not.toBeNull();
+  expect(readSignIn(reopened, beginSignIn(reopened, owner, CLIENT).token)).not.toBeNull();
   closeSessionsFile(sessions);
 });
 
@@ -171,7 +171,7 @@ test('"db check" checks it, "status" reports on it, and neither creates it', asy
   await importLines(access, [ADA]);
   const owner = ownerToSign(access, 1);
   if (owner === null) throw new Error('no such profile');
-  beginSignIn(access, owner, { client: CLIENT });
+  beginSignIn(access, owner, CLIENT);
   requestCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   requestCode(access, { name: 'eve', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   expect(checkDatabase(db).faults).toEqual([]);
@@ -194,10 +194,10 @@ test('sweeping keeps rows that are in use or shown, and deletes those of erased 
   await importLines(access, [{ id: 2, username: 'bob', email: 'bob@example.org' }]);
   const bob = ownerToSign(access, 2);
   if (bob === null) throw new Error('no such profile');
-  beginSignIn(access, bob, { client: { ...CLIENT, address: '192.0.2.99' } });
+  beginSignIn(access, bob, { ...CLIENT, address: '192.0.2.99' });
   requestCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   const { sqlite } = access.sessions;
-  const rows = () => [countSignInRows(sqlite, 'browser'), countTickets(sqlite, 'sign-in code')];
+  const rows = () => [countSignInRows(sqlite), countTickets(sqlite, 'sign-in code')];
   const mails = () => (sqlite.query('SELECT count(*) AS n FROM mail_counts').get() as { n: number }).n;
   sweepSessions(access.db, clock, access.sessions);
   expect([...rows(), mails()]).toEqual([2, 1, 4]);
@@ -213,7 +213,7 @@ test('sweeping keeps rows that are in use or shown, and deletes those of erased 
   clock.advance(30 * DAY_MS - 1);
   sweepSessions(access.db, clock, access.sessions);
   expect([...rows(), mails()]).toEqual([2, 0, 0]);
-  expect(readSignIn(access, 'browser', token)).toBeNull();
+  expect(readSignIn(access, token)).toBeNull();
   clock.advance(1);
   sweepSessions(access.db, clock, access.sessions);
   expect(rows()[0]).toBe(1);

@@ -1,9 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { removeToken } from '../../../shared/backends/backend-tokens.ts';
-import { hashOf, newToken } from '../../../shared/sessions-file/tokens.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
-import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
@@ -30,19 +28,10 @@ const ADDRESSES: readonly [string | null, number][] = [
   [null, 2],
 ];
 
-const KINDS = [
-  'session',
-  'session of a hand-over',
-  'token',
-  'token of a hand-over',
-  'known browser',
-  'code',
-  'code for profilectl',
-  'hand-over',
-] as const;
+const KINDS = ['session', 'session of a hand-over', 'known browser', 'code', 'hand-over'] as const;
 
 /** The kinds that also end when a backend's token is removed. */
-const OPENED: readonly string[] = ['session of a hand-over', 'token of a hand-over', 'hand-over'];
+const OPENED: readonly string[] = ['session of a hand-over', 'hand-over'];
 
 type Step =
   | { do: 'begin'; kind: (typeof KINDS)[number]; profile: number }
@@ -93,26 +82,17 @@ test('a credential that was ended never works again, and a change of case ends n
   const signed = (id: number) => ownerToSign(access, id) as Signed;
   const begin: Record<Thing['kind'], (id: number) => () => boolean> = {
     session: (id) => {
-      const { token } = beginSignIn(access, signed(id), { client: CLIENT });
-      return () => readSignIn(access, 'browser', token) !== null;
+      const { token } = beginSignIn(access, signed(id), CLIENT);
+      return () => readSignIn(access, token) !== null;
     },
     'session of a hand-over': (id) => {
       const token = handedOver(id);
-      return () => readSignIn(access, 'browser', token) !== null;
-    },
-    token: (id) => {
-      const { token } = beginSignIn(access, signed(id), { machine: 'laptop', client: CLIENT });
-      return () => readSignIn(access, 'profilectl', token) !== null;
-    },
-    'token of a hand-over': (id) => {
-      const by = readSignIn(access, 'browser', handedOver(id))?.signed as Signed;
-      const { token } = beginSignIn(access, by, { machine: 'laptop', client: CLIENT });
-      return () => readSignIn(access, 'profilectl', token) !== null;
+      return () => readSignIn(access, token) !== null;
     },
     'known browser': (id) => {
       const ticket = ticketFor(access, id, opener);
       const { knownBrowser, token } = enterHandOver(access, ticket, null, CLIENT);
-      expect(readSignIn(access, 'browser', token)).not.toBeNull();
+      expect(readSignIn(access, token)).not.toBeNull();
       return () =>
         isKnownBrowser(access.sessions.db, knownBrowser, readBinding(access.db, id) as never, access.clock.nowMs());
     },
@@ -128,15 +108,6 @@ test('a credential that was ended never works again, and a change of case ends n
       });
       const code = codes.lastCode();
       return () => enterCode(access, { browserSecret, knownBrowser: null, code, client: CLIENT }).isSignedIn;
-    },
-    'code for profilectl': (id) => {
-      // Used logins count for a day.
-      sqlite.run('DELETE FROM tickets WHERE made_into IS NOT NULL');
-      // A wrong code counts as a try of all codes with the same secret.
-      const verifier = newToken(access.random);
-      const codeChallenge = hashOf(verifier).toString('base64url');
-      const code = makeCliCode(access, signed(id), { codeChallenge, redirectUri: null, machine: 'laptop' });
-      return () => doesNotThrow(() => exchangeCliCode(access, { code, redirectUri: null, verifier }, CLIENT));
     },
     'hand-over': (id) => {
       const ticket = ticketFor(access, id, opener);
@@ -159,13 +130,7 @@ test('a credential that was ended never works again, and a change of case ends n
     const acts = {
       begin: ({ kind, profile: of }: Extract<Step, { do: 'begin' }>) => {
         if (kind === 'code' && ADDRESSES[address[of] as number]?.[0] === null) return;
-        const isOnce = ['code', 'code for profilectl', 'hand-over'].includes(kind);
-        // A browser has one code. A person has five for profilectl; a new one replaces the oldest.
-        if (kind === 'code for profilectl') {
-          const open = things.filter((one) => one.kind === kind && one.profile === of && begun(one));
-          if (open.length === 5) (open[0] as Thing).hasEnded = true;
-          (access.clock as ReturnType<typeof testClock>).advance(1);
-        }
+        const isOnce = ['code', 'hand-over'].includes(kind);
         const works = begin[kind](of);
         things.push({ kind, profile: of, era: eras[of] as number, hasEnded: false, works, isOnce });
       },
@@ -180,15 +145,13 @@ test('a credential that was ended never works again, and a change of case ends n
         await put(of, { merge: isMerged });
         // What began under another address may have been another person's.
         if (before !== after) {
-          for (const kind of ['browser', 'profilectl'] as const)
-            expect(listSignIns(access, signed(of), kind)).toEqual([]);
+          expect(listSignIns(access, signed(of))).toEqual([]);
         }
       },
       erase: async ({ profile: of }: { profile: number }) => {
         await importLines(access, [{ id: of, deleted: true }] as never);
         for (const { works, ...one } of things) {
-          if (one.profile === of && /^session|^token/.test(one.kind))
-            expect([one.kind, works()]).toEqual([one.kind, false]);
+          if (one.profile === of && /^session/.test(one.kind)) expect([one.kind, works()]).toEqual([one.kind, false]);
         }
         await put(of);
         eras[of] = (eras[of] as number) + 1;

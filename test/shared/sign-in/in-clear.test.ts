@@ -5,7 +5,6 @@ import { addAdmin } from '../../../shared/admins/admins.ts';
 import { beginPasskeySignIn } from '../../../shared/passkeys/assertions.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
-import { exchangeCliCode, makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { newCode, showCode } from '../../../shared/sign-in/code-text.ts';
 import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
@@ -15,7 +14,7 @@ import { onBox } from '../../support/actors.ts';
 import { CLIENT, openerFor, testAccess, ticketFor } from '../../support/portal/access.ts';
 import { enrol, signIn } from '../../support/portal/admins.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { notedRandom, noteSecretsIn } from '../../support/secret-search.ts';
+import { notedRandom } from '../../support/secret-search.ts';
 
 /** Draws of random bytes; 32 bytes become tokens and challenges, 5 become codes. */
 function recordingRandom() {
@@ -84,36 +83,25 @@ test('the two files contain no code, session, challenge or other token in plain 
   const signed = await signIn(access, await enrol(access, 'Grace'));
   addAdmin(access, 'Linus', onBox('root'));
   beginPasskeySignIn(access);
-  // Three logins of profilectl are allowed. One code becomes a token, whose random bytes are not those of the code.
   const { signed: ada } = entered.session;
-  const redirectUri = 'http://127.0.0.1:4711/callback';
-  const codeChallenge = hashOf('v').toString('base64url');
-  const consent = { codeChallenge, redirectUri, machine: 'desk' };
-  const [used] = [makeCliCode(access, ada, consent), makeCliCode(access, ada, consent)] as [string, string];
-  const typed = makeCliCode(access, ada, { ...consent, redirectUri: null });
-  const exchange = { code: used, redirectUri, verifier: 'v' };
-  const { token } = exchangeCliCode({ ...access, random: notedRandom }, exchange, CLIENT);
-  noteSecretsIn(token);
   // A backend hands a user over; another link stays unused.
   const opener = openerFor({ ...access, random: notedRandom });
   enterHandOver(access, ticketFor(access, 7, opener), null, CLIENT);
   const link = ticketFor(access, 8, opener);
   endSignIn(access, ada, entered.session.id);
-  expect(readSignIn(access, 'browser', signed.token)).not.toBeNull();
+  expect(readSignIn(access, signed.token)).not.toBeNull();
 
   const files = bytesOfFiles(access.folder);
   // The search works: it finds the session's hash, which is stored.
-  expect([signed.token, token, used, link].map((text) => files.includes(hashOf(text)))).toEqual(Array(4).fill(true));
-  expect(files.includes(hashOf(codeChallenge, typed))).toBe(true);
-  expect(files.includes(token.slice(13, 29))).toBe(false);
+  expect([signed.token, link].map((text) => files.includes(hashOf(text)))).toEqual(Array(2).fill(true));
   const known = storedAsTheyAre(access);
   const secret = drawn.filter((bytes) => !known.includes(Buffer.from(bytes).toString('hex')));
-  // Two codes and their browsers' secrets, two known browsers, three sessions, two enrolments, three challenges, three
-  // codes of profilectl, one of them typed, and two links of a backend.
+  // Two codes and their browsers' secrets, two known browsers, three sessions, two enrolments, three challenges and two
+  // links of a backend.
   expect([
     secret.filter(({ length }) => length === 5).length,
     secret.filter(({ length }) => length === 32).length,
-  ]).toEqual([3, 16]);
+  ]).toEqual([2, 14]);
   const found = secret.flatMap((bytes, number) =>
     formsOf(bytes).some((form) => files.includes(form)) ? [number] : [],
   );

@@ -33,7 +33,7 @@ async function world() {
   const clock = testClock();
   const access = testAccess({ clock });
   await importLines(access, [ADA, BOB]);
-  return { access, clock, signIn: (id = 1) => beginSignIn(access, signed(access, id), { client: CLIENT }) };
+  return { access, clock, signIn: (id = 1) => beginSignIn(access, signed(access, id), CLIENT) };
 }
 
 function signed(access: Access, id: number): Signed {
@@ -45,15 +45,15 @@ test('a session is found only by its token, and identifies its person', async ()
   const one = signIn();
   const two = signIn(2);
   expect(one.token).toMatch(/^[\w-]{43}$/);
-  expect(readSignIn(access, 'browser', one.token)?.person).toMatchObject({
+  expect(readSignIn(access, one.token)?.person).toMatchObject({
     kind: 'owner',
     name: 'owner',
     profileId: 1,
   });
-  expect(readSignIn(access, 'browser', two.token)?.person).toMatchObject({ profileId: 2 });
-  expect(readSignIn(access, 'browser', one.token)?.client).toEqual(CLIENT);
+  expect(readSignIn(access, two.token)?.person).toMatchObject({ profileId: 2 });
+  expect(readSignIn(access, one.token)?.client).toEqual(CLIENT);
   for (const wrong of ['', one.token.slice(1), `${one.token} `, one.token.toLowerCase()]) {
-    expect(readSignIn(access, 'browser', wrong)).toBeNull();
+    expect(readSignIn(access, wrong)).toBeNull();
   }
 });
 
@@ -63,33 +63,31 @@ test('a session expires after a day without use, and after 7 days in any case', 
   const used = signIn().token;
   for (let hours = 1; hours <= 7 * 24; hours++) {
     clock.advance(HOUR_MS - 1);
-    const session = readSignIn(access, 'browser', used);
+    const session = readSignIn(access, used);
     expect(session).not.toBeNull();
     if (session !== null) noteUse(access, session);
-    expect(readSignIn(access, 'browser', unused) === null).toBe(hours > 24);
+    expect(readSignIn(access, unused) === null).toBe(hours > 24);
     clock.advance(1);
   }
-  expect(readSignIn(access, 'browser', used)).toBeNull();
-  expect(PERIODS.browser.admin).toEqual({ idleMs: 30 * MINUTE_MS, maxMs: 12 * HOUR_MS });
+  expect(readSignIn(access, used)).toBeNull();
+  expect(PERIODS.admin).toEqual({ idleMs: 30 * MINUTE_MS, maxMs: 12 * HOUR_MS });
 });
 
 test('people can list and end only their own sessions, one or all', async () => {
   const { access, clock, signIn } = await world();
   const [first, second, third, others] = [signIn(), signIn(), signIn(), signIn(2)];
   const ada = signed(access, 1);
-  expect(listSignIns(access, ada, 'browser').map(({ id }) => id)).toEqual(
-    [third, second, first].map(({ signIn }) => signIn.id),
-  );
+  expect(listSignIns(access, ada).map(({ id }) => id)).toEqual([third, second, first].map(({ signIn }) => signIn.id));
   expect(endSignIn(access, ada, others.signIn.id)).toBe(false);
   clock.advance(MINUTE_MS);
   expect(endSignIn(access, ada, second.signIn.id)).toBe(true);
   expect(endSignIn(access, ada, second.signIn.id)).toBe(false);
-  const alive = () => [first, second, third, others].map(({ token }) => readSignIn(access, 'browser', token) !== null);
+  const alive = () => [first, second, third, others].map(({ token }) => readSignIn(access, token) !== null);
   expect(alive()).toEqual([true, false, true, true]);
-  expect(listSignIns(access, ada, 'browser').map(({ endedAtMs }) => endedAtMs !== null)).toEqual([false, false, true]);
-  expect(endAllSignIns(access, ada)).toEqual({ sessions: 2, logins: 0 });
+  expect(listSignIns(access, ada).map(({ endedAtMs }) => endedAtMs !== null)).toEqual([false, false, true]);
+  expect(endAllSignIns(access, ada)).toEqual(2);
   expect(alive()).toEqual([false, false, false, true]);
-  expect(endAllSignIns(access, ada)).toEqual({ sessions: 0, logins: 0 });
+  expect(endAllSignIns(access, ada)).toEqual(0);
 });
 
 test('ending everything forgets the browsers that the owner has used, except the one that requests it', async () => {
@@ -109,13 +107,13 @@ test('a session is never alive outside its period, however the clock jumps', asy
   const { access, clock, signIn } = await world();
   const { token, signIn: session } = signIn();
   clock.advance(-30_000);
-  expect(readSignIn(access, 'browser', token)).not.toBeNull();
+  expect(readSignIn(access, token)).not.toBeNull();
   clock.advance(-DAY_MS);
-  expect(readSignIn(access, 'browser', token)).toBeNull();
+  expect(readSignIn(access, token)).toBeNull();
   clock.advance(DAY_MS + 30_000 + 8 * DAY_MS);
-  expect(readSignIn(access, 'browser', token)).toBeNull();
+  expect(readSignIn(access, token)).toBeNull();
   clock.advance(-8 * DAY_MS);
-  expect(readSignIn(access, 'browser', token)?.id).toBe(session.id);
+  expect(readSignIn(access, token)?.id).toBe(session.id);
 });
 
 test('with 10 000 sessions each is found by its own token, one person’s can be ended without the others, and ended ones are deleted', async () => {
@@ -125,30 +123,30 @@ test('with 10 000 sessions each is found by its own token, one person’s can be
   const [bobs, owner] = [signIn(2), signed(access, 1)];
   const more = sqlite.query(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4999)
-       INSERT INTO sign_ins (kind, token_hash, profile_id, address_hash, generation, started_at, last_used_at, idle_until,
+       INSERT INTO sign_ins (token_hash, profile_id, address_hash, generation, started_at, last_used_at, idle_until,
          ends_at, client_address, client_agent)
-       SELECT kind, randomblob(32), profile_id, address_hash, generation, started_at, last_used_at, idle_until,
+       SELECT randomblob(32), profile_id, address_hash, generation, started_at, last_used_at, idle_until,
          ends_at, client_address, client_agent FROM n, sign_ins WHERE id = ?`,
   );
   for (const { signIn } of [mine, bobs]) more.run(signIn.id);
   const nowMs = clock.nowMs();
-  expect(countSignIns(access.sessions, 'browser', nowMs)).toBe(10_000);
+  expect(countSignIns(access.sessions, nowMs)).toBe(10_000);
   const last = signIn();
-  for (const { token, signIn } of [mine, bobs, last]) expect(readSignIn(access, 'browser', token)?.id).toBe(signIn.id);
-  expect(listSignIns(access, owner, 'browser')).toHaveLength(MAX_LISTED);
-  expect(listSignIns(access, owner, 'browser')[0]?.id).toBe(last.signIn.id);
+  for (const { token, signIn } of [mine, bobs, last]) expect(readSignIn(access, token)?.id).toBe(signIn.id);
+  expect(listSignIns(access, owner)).toHaveLength(MAX_LISTED);
+  expect(listSignIns(access, owner)[0]?.id).toBe(last.signIn.id);
   sweepSessions(access.db, clock, access.sessions);
-  expect(endAllSignIns(access, owner).sessions).toBe(5_001);
-  expect([mine, last, bobs].map(({ token }) => readSignIn(access, 'browser', token)?.id ?? null)).toEqual([
+  expect(endAllSignIns(access, owner)).toBe(5_001);
+  expect([mine, last, bobs].map(({ token }) => readSignIn(access, token)?.id ?? null)).toEqual([
     null,
     null,
     bobs.signIn.id,
   ]);
-  expect(countSignIns(access.sessions, 'browser', nowMs)).toBe(5_000);
+  expect(countSignIns(access.sessions, nowMs)).toBe(5_000);
   clock.advance(30 * DAY_MS);
   sweepSessions(access.db, clock, access.sessions);
-  expect(countSignInRows(sqlite, 'browser')).toBe(5_000);
+  expect(countSignInRows(sqlite)).toBe(5_000);
   clock.advance(DAY_MS);
   sweepSessions(access.db, clock, access.sessions);
-  expect(countSignInRows(sqlite, 'browser')).toBe(0);
+  expect(countSignInRows(sqlite)).toBe(0);
 });

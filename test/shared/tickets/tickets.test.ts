@@ -134,18 +134,14 @@ describe.each(ALL)('%s', (purpose) => {
 });
 
 test('only codes that are typed can be guessed; each allows 5 tries', () => {
-  expect(purposesWith(({ tries }) => tries !== null)).toEqual(['sign-in code', 'login code']);
-  for (const purpose of ['sign-in code', 'login code'] as const) {
-    expect(PURPOSES[purpose].tries).toBe(5);
-  }
+  expect(purposesWith(({ tries }) => tries !== null)).toEqual(['sign-in code']);
+  expect(PURPOSES['sign-in code'].tries).toBe(5);
 });
 
 test('every purpose has the lifetime that is documented, in minutes', () => {
   const minutes = Object.entries(PURPOSES).map(([purpose, { lifetimeMs }]) => [purpose, lifetimeMs / 60_000]);
   expect(Object.fromEntries(minutes)).toEqual({
     'sign-in code': 10,
-    'login code': 10,
-    'login redirect': 5,
     'hand-over': 1,
     enrolment: 15,
     registration: 5,

@@ -3,9 +3,7 @@ import type { Purpose } from '../../../shared/sessions-file/schema.ts';
 import { writeSessions } from '../../../shared/sessions-file/sessions-file.ts';
 import { hashOf } from '../../../shared/sessions-file/tokens.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
-import { makeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { requestCode } from '../../../shared/sign-in/codes.ts';
-import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { rulesOf } from '../../../shared/tickets/purposes.ts';
 import { makeTicket } from '../../../shared/tickets/tickets.ts';
 import { importLines } from '../../support/import.ts';
@@ -48,43 +46,24 @@ describe.each<Purpose>(['sign-in code', 'enrolment'])('%s', (purpose) => {
 });
 
 describe('only one of two processes signs in', () => {
-  const owner = () => ownerToSign(access, ADA.id) as Signed;
-  const verifier = 'v'.repeat(43);
-  const codeChallenge = hashOf(verifier).toString('base64url');
-  const consent = (redirectUri: string | null) =>
-    makeCliCode(access, owner(), { codeChallenge, redirectUri, machine: 'desk' });
   const opener = openerFor(access);
 
-  test.each<[string, 'browser' | 'profilectl', () => ReturnType<typeof two.both>]>([
+  test.each<[string, () => ReturnType<typeof two.both>]>([
     [
       'by a mailed code',
-      'browser',
       () => {
         const ask = { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT };
         const { browserSecret } = requestCode(access, ask);
         return two.both('enter', { browserSecret, knownBrowser: null, code: codes.lastCode(), client: CLIENT });
       },
     ],
-    ['by a hand-over', 'browser', () => two.both('hand over', ticketFor(access, ADA.id, opener))],
-    [
-      'by a code that is typed into profilectl',
-      'profilectl',
-      () => two.both('exchange', { code: consent(null), redirectUri: null, verifier }),
-    ],
-    [
-      'by a code that a browser delivers to profilectl',
-      'profilectl',
-      () => {
-        const redirectUri = 'http://127.0.0.1:4711/callback';
-        return two.both('exchange', { code: consent(redirectUri), redirectUri, verifier });
-      },
-    ],
-  ])('%s', async (_way, kind, signIn) => {
-    const before = countSignInRows(access.sessions, kind);
+    ['by a hand-over', () => two.both('hand over', ticketFor(access, ADA.id, opener))],
+  ])('%s', async (_way, signIn) => {
+    const before = countSignInRows(access.sessions);
     for (let turn = 0; turn < TURNS; turn++) {
       for (const table of ['mail_counts', 'tickets']) access.sessions.sqlite.run(`DELETE FROM ${table}`);
       expect((await signIn()).sort()).toEqual([false, true]);
     }
-    expect(countSignInRows(access.sessions, kind) - before).toBe(TURNS);
+    expect(countSignInRows(access.sessions) - before).toBe(TURNS);
   });
 });

@@ -20,7 +20,7 @@ export async function adminWorld(variables: Record<string, string> = {}): Promis
 /** Adds an admin and signs in, without using the passkey for it. */
 export async function signInAdmin({ access }: Pick<PageWorld, 'access'>, name: string): Promise<SignedInAdmin> {
   const authenticator = await enrol(access, name);
-  const { token } = beginSignIn(access, adminToSign(access, name) as Signed, { client: CLIENT });
+  const { token } = beginSignIn(access, adminToSign(access, name) as Signed, CLIENT);
   return { cookie: `session=${token}`, authenticator };
 }
 

@@ -11,7 +11,7 @@ import { insertProfile } from '../profiles.ts';
 import { tempFolder } from '../world.ts';
 import { testAccess } from './access.ts';
 import { hiddenIn, type SignedInAdmin, signInAdmin } from './admin-pages.ts';
-import { call, personTokenFor, sendLines, tokenFor } from './manage.ts';
+import { sendLines, tokenFor } from './manage.ts';
 import { fetchPage, signInOwner } from './pages.ts';
 
 // The doors through which people and programs decide on the keys of a profile, each in its own process. It shows
@@ -81,7 +81,6 @@ function doorsOf(parts: Parts): Record<Raced, Record<string, Door>> {
     withdraw: {
       command: ({ pending }, child) => asked(child, `withdraw ${pending}`),
       page: (about) => withdrawOnPage(parts, about),
-      json: (about) => withdrawByJson(parts, about),
     },
     ban: {
       command: ({ name }, child) => asked(child, `ban ${name}`),
@@ -192,17 +191,6 @@ async function withdrawOnPage({ access, server }: Parts, { id, pending }: About)
     const { status, refusal, headers } = await page(server, path, cookie, form);
     const isDone = status === 303 && headers.some(([name, value]) => name === 'location' && value.endsWith(pending));
     return isDone ? 'done' : (refusal ?? 'signed_out');
-  };
-}
-
-async function withdrawByJson({ access, server }: Parts, { id, pending }: About): Promise<Deciding> {
-  const token = personTokenFor(access, ownerToSign(access, id) as Signed);
-  const path = `/manage/v1/keys/${pending}`;
-  const shown = (await call(server, path, token, { headers: client() })).headers.get('etag') ?? '';
-  return async () => {
-    const conditional = { ...client(), 'If-Match': shown };
-    const { status, headers } = await call(server, `${path}/withdraw`, token, { body: {}, headers: conditional });
-    return status === 200 ? 'done' : (headers.get('x-error-code') ?? `${status}`);
   };
 }
 

@@ -3,12 +3,9 @@ import { thisProgram } from '../../../cli/service/same-program.ts';
 import { addToken, type NewToken } from '../../../shared/backends/backend-tokens.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
-import type { Signed } from '../../../shared/sessions-file/whose.ts';
-import { beginSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { onBox } from '../actors.ts';
 import { NO_JIT, profilectlWords } from '../cli.ts';
 import { noteSecretsIn } from '../secret-search.ts';
-import { CLIENT } from './access.ts';
 
 /** Adds a backend's token, with both rights by default; returns the token. */
 export function tokenFor(access: Access, changes: Partial<NewToken> = {}): string {
@@ -33,7 +30,7 @@ export async function sendLines(
   body: NonNullable<RequestInit['body']>,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const answer = await fetch(`${server.url}/manage/v1/profiles${query}`, {
+  return fetch(`${server.url}/manage/v1/profiles${query}`, {
     method: 'POST',
     body,
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/jsonl', ...headers },
@@ -53,7 +50,7 @@ export async function call(
   const method = init.method ?? (body === undefined ? 'GET' : 'POST');
   if (body !== undefined && !headers.has('content-type')) headers.set('Content-Type', 'application/json');
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const answer = await fetch(server.url + path, {
+  return fetch(server.url + path, {
     ...init,
     method,
     headers,
@@ -73,11 +70,4 @@ export async function expectRefused(answer: Response, status: number, code: Erro
   expect(Object.keys(body)).toEqual(['error']);
   expect(body.error).toMatch(/^\S.*[.]$/);
   return body.error;
-}
-
-/** Makes a token of a person, as their `profilectl` receives it. */
-export function personTokenFor(access: Access, signed: Signed, machine = 'laptop'): string {
-  const { token } = beginSignIn(access, signed, { machine, client: CLIENT });
-  noteSecretsIn(token);
-  return token;
 }

@@ -124,7 +124,7 @@ export function valuesOf({ headers }: PageAnswer, name: string): string[] {
 /** Signs in the owner of a profile, and returns the Cookie header. */
 export function signInOwner(access: Access, profileId: number): string {
   const signed = ownerToSign(access, profileId) as Signed;
-  const { token } = beginSignIn(access, signed, { client: { address: '192.0.2.7', agent: 'A test' } });
+  const { token } = beginSignIn(access, signed, { address: '192.0.2.7', agent: 'A test' });
   return `${access.config.publicUrl.startsWith('https:') ? '__Host-' : ''}session=${token}`;
 }
 

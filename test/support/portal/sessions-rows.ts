@@ -1,5 +1,5 @@
 import type { Sqlite } from '../../../shared/db/connect.ts';
-import type { Purpose, SignInKind } from '../../../shared/sessions-file/schema.ts';
+import type { Purpose } from '../../../shared/sessions-file/schema.ts';
 
 // Reads the rows of a sessions file. Each function takes the open file, or a connection to it.
 
@@ -17,27 +17,17 @@ export function countTickets(file: File, purpose: Purpose): number {
   return count(file, 'tickets WHERE purpose = ?', [purpose]);
 }
 
-/** The number of logins of `profilectl` that are in progress or remembered. */
-export function countLogins(file: File): number {
-  return countTickets(file, 'login code') + countTickets(file, 'login redirect');
+/** The number of sign-ins, including ended ones. */
+export function countSignInRows(file: File): number {
+  return count(file, 'sign_ins', []);
 }
 
-/** The number of sign-ins of a kind, including ended ones. */
-export function countSignInRows(file: File, kind: SignInKind): number {
-  return count(file, 'sign_ins WHERE kind = ?', [kind]);
-}
-
-/** The number of sign-ins of a kind that have not ended. */
-export function countUnended(file: File, kind: SignInKind): number {
-  return count(file, 'sign_ins WHERE kind = ? AND ended_at IS NULL', [kind]);
+/** The number of sign-ins that have not ended. */
+export function countUnended(file: File): number {
+  return count(file, 'sign_ins WHERE ended_at IS NULL', []);
 }
 
 /** All rows that decisions have left, as text. */
 export function decisionRows(file: File): string {
   return JSON.stringify(connectionOf(file).query("SELECT * FROM tickets WHERE purpose = 'decision'").all());
-}
-
-/** Deletes all logins of `profilectl` that are in progress, and those that became a token. */
-export function forgetLogins(file: File): void {
-  connectionOf(file).run("DELETE FROM tickets WHERE purpose IN ('login code', 'login redirect')");
 }

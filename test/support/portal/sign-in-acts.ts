@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { CliExchange } from '../../../shared/sign-in/cli-codes.ts';
 import type { CodeRequest, Entry } from '../../../shared/sign-in/codes.ts';
 import type { TicketKey } from '../../../shared/tickets/tickets.ts';
 import { startLineChild } from '../line-child.ts';
@@ -11,7 +10,6 @@ type KeyText = { purpose: TicketKey['purpose']; foundBy: string; proof: string |
 export type Act = {
   use: KeyText;
   enter: Entry;
-  exchange: CliExchange;
   'hand over': string;
   ask: CodeRequest & { atMs: number };
 };

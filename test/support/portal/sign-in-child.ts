@@ -4,7 +4,6 @@ import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openSessionsFile, writeSessions } from '../../../shared/sessions-file/sessions-file.ts';
-import { type CliExchange, exchangeCliCode } from '../../../shared/sign-in/cli-codes.ts';
 import { type CodeRequest, type Entry, enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { useTicket } from '../../../shared/tickets/tickets.ts';
@@ -23,7 +22,6 @@ const ACTS: { [Name in keyof Act]: (given: Act[Name]) => unknown } = {
   use: (key) =>
     writeSessions(access.sessions, (sessionsDb) => useTicket(sessionsDb, keyIn(key), access.clock.nowMs())) !== null,
   enter: (entry: Entry) => enterCode(access, entry).isSignedIn,
-  exchange: (exchange: CliExchange) => exchangeCliCode(access, exchange, CLIENT) !== null,
   'hand over': (secret) => enterHandOver(access, secret, null, CLIENT) !== null,
   ask: ({ atMs, ...ask }: CodeRequest & { atMs: number }) => {
     const clock = { ...systemClock, nowMs: () => atMs };

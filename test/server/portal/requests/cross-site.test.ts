@@ -36,7 +36,7 @@ async function codeOf(path: string, headers: Record<string, string>): Promise<st
 
 test('a form is refused unless it comes from this exact origin, signed in or not', async () => {
   const path = '/developers/sign-out';
-  const before = countUnended(world.access.sessions, 'browser');
+  const before = countUnended(world.access.sessions);
   for (const who of [{}, { cookie }]) {
     for (const site of ['same-site', 'cross-site', 'none', '', 'Same-Origin', 'same-origin, same-origin']) {
       for (const origin of [OWN, ...OTHERS]) {
@@ -47,7 +47,7 @@ test('a form is refused unless it comes from this exact origin, signed in or not
     for (const origin of OTHERS) expect(await codeOf(path, { ...who, origin })).toBe('cross_site');
     expect(await codeOf(path, who)).toBe('cross_site');
   }
-  expect(countUnended(world.access.sessions, 'browser')).toEqual(before);
+  expect(countUnended(world.access.sessions)).toEqual(before);
 });
 
 test('a form is accepted from this origin by either header', async () => {

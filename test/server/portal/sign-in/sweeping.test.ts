@@ -28,7 +28,7 @@ test('a server deletes sessions whose owner has changed', async () => {
   const server = await serverOn(deps);
   expect((await fetchPage(server, '/developers')).status).toBe(200);
   using file = new Database(`${databasePath}.sessions`, { readonly: true });
-  await eventually(() => countSignInRows(file, 'browser') === 0);
+  await eventually(() => countSignInRows(file) === 0);
   await server.stop();
 });
 
@@ -42,13 +42,13 @@ test('expired rows are deleted repeatedly, from the log of the file too, and a f
     signInOwner(access, ADA.id);
     clock.advance(600_000);
     await eventually(() => countTickets(sqlite, 'sign-in code') === 0);
-    expect([countSignInRows(sqlite, 'browser'), count(sqlite, 'mail_counts')]).toEqual([1, 4]);
+    expect([countSignInRows(sqlite), count(sqlite, 'mail_counts')]).toEqual([1, 4]);
     sqlite.run('ALTER TABLE mail_counts RENAME TO elsewhere');
     clock.advance(38 * DAY_MS);
     await eventually(() => events.length > 0);
     expect(events[0]).toEqual(['warn', 'Expired sessions could not be deleted.']);
     sqlite.run('ALTER TABLE elsewhere RENAME TO mail_counts');
-    await eventually(() => countSignInRows(sqlite, 'browser') === 0);
+    await eventually(() => countSignInRows(sqlite) === 0);
     const { size } = Bun.file(`${access.sessions.path}-wal`);
     expect(size).toBe(0);
   } finally {
