@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
-import type { Signed } from '../../../shared/sessions-file/whose.ts';
-import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { get } from '../http.ts';
 import { jsonLines } from '../import.ts';
 import { request } from '../keys.ts';

@@ -35,7 +35,6 @@ export async function sendLines(
     body,
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/jsonl', ...headers },
   });
-  return answer;
 }
 
 /** Sends a request under /manage, with a token unless it is null; an object is sent as JSON. */
@@ -56,7 +55,6 @@ export async function call(
     headers,
     ...(body !== undefined && { body: text }),
   });
-  return answer;
 }
 
 /** Expects a well-formed refusal with this status and code; returns its sentence. */
