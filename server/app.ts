@@ -4,13 +4,17 @@ import { health, securityContact } from './api/health.ts';
 import { metrics } from './api/metrics.ts';
 import { unknownPaths } from './api/unknown.ts';
 import { documents } from './docs/routes.ts';
+import { requestState } from './http/every-request.ts';
+import { countFailure } from './http/throttle.ts';
+import { blockOf, checkTransport } from './http/transport.ts';
+import { manage } from './manage/app.ts';
+import { reportTo } from './observability/log.ts';
+import { type PortalParts, pages } from './portal/app.ts';
 import { pageStyle } from './portal/style-route.ts';
-import { feed } from './process/feed/route.ts';
-import { forwardCalls, forwardPages } from './process/portal-forward.ts';
-import type { Service } from './process/service.ts';
+import type { Service } from './service.ts';
 
 /**
- * The serving application, with all routes. Each area applies the plugins of `http/` that its requests pass before their
+ * The application, with all routes. Each area applies the plugins of `http/` that its requests pass before their
  * route. Tests try every refusal on every entry of `routes`.
  */
 export function createApp(service: Service) {
@@ -27,8 +31,28 @@ export function createApp(service: Service) {
     .use(securityContact(service))
     .use(documents(service));
   if (developerPlatform) {
-    app.use(feed(service)).use(forwardCalls(service));
-    app.use(pageStyle(service)).use(forwardPages(service));
+    app.use(pageStyle(service)).use(developerPlatformOf(service));
   }
   return app.use(unknownPaths(service)).compile();
+}
+
+/** The pages under `/developers`, and JSON under `/manage`, where a refused token counts as a failed login as under `/api`. */
+function developerPlatformOf(service: Service) {
+  const { connections, deps, log, portal, throttle, transport } = service;
+  const parts: PortalParts = {
+    config: deps.config,
+    open: portal.open,
+    report: reportTo(log),
+    checkTransport: (request, path, state) => checkTransport(transport, request, path, state),
+  };
+  return new Elysia({ name: 'developer-platform' })
+    .use(requestState(service))
+    .use(
+      manage({
+        ...parts,
+        countRefusedToken: (address) => countFailure(throttle, blockOf(address)),
+        keepOpen: (request, seconds) => connections?.timeout(request, seconds),
+      }),
+    )
+    .use(pages(parts));
 }

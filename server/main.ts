@@ -2,113 +2,140 @@ import { diskWarning } from '../shared/db-files/disk.ts';
 import { lockForServing } from '../shared/db-files/serving.ts';
 import { removeUnfinished } from '../shared/db-files/unfinished.ts';
 import type { ServerDeps } from '../shared/deps.ts';
-import type { AppError } from '../shared/errors.ts';
 import { createApp } from './app.ts';
-import { collectAfterStart } from './observability/collector.ts';
-import { createLog, openLogOutput } from './observability/log.ts';
-import type { Metrics } from './observability/metrics.ts';
-import { reloadListener, startListening, stopListening } from './process/listener.ts';
-import { createPortalHandle } from './process/portal-handle.ts';
-import { type RunningServer, runUntilStopped, type ServerOptions, type ServerParts } from './process/running-server.ts';
-import { closeService, createService } from './process/service.ts';
+import { routable } from './http/transport.ts';
+import { type Listener, listen } from './listen.ts';
+import { createLog, type LogOutput, openLogOutput, reportTo } from './observability/log.ts';
+import type { Portal } from './portal/services.ts';
+import { closeService, createService, refuseUncaught, type Service } from './service.ts';
+import { startOutboxTimer } from './upkeep/outbox.ts';
+import type { Repeating } from './upkeep/repeating.ts';
+import { startSweepTimer } from './upkeep/sweep.ts';
+import { startVacuumTimer, type VacuumOptions } from './upkeep/vacuum.ts';
 
 const STDOUT = 1;
+
+/** A server that accepts requests. */
+export type RunningServer = {
+  /** Without a trailing slash: `http://127.0.0.1:3000`. */
+  url: string;
+  port: number;
+  /**
+   * Answers everything for one more second (1.5 s over TLS), closing each connection with its response. Then accepts no more
+   * connections, waits 10 s for in-flight requests and 15 s for background work of pages, writes the quotas, and releases
+   * everything except the database. May be called twice.
+   */
+  stop: () => Promise<void>;
+};
+
+/** How to start a server; tests shorten the drain and give their own portal. */
+export type ServerOptions = {
+  portal?: Portal;
+  /** Instead of the configured port; 0 is any free one. */
+  port?: number;
+  /** How long the listener drains. */
+  drainMs?: number;
+  /** Replaces standard output. */
+  log?: LogOutput;
+  /** If absent, the server never runs VACUUM. */
+  vacuum?: VacuumOptions;
+};
 
 /**
  * Starts the server on an open database. Throws `bad_config` if the configuration is unsafe, `refused` if the port is in use
  * or another server runs on this database.
  */
 export async function startServer(deps: ServerDeps, options: ServerOptions = {}): Promise<RunningServer> {
-  const { config } = deps;
+  const { config, clock } = deps;
   const output = options.log ?? openLogOutput(STDOUT);
   const lock = lockForServing(config.databasePath);
-  const release = () => lock.close();
-  const log = createLog(config.logLevel, deps.clock.nowMs, output.write);
+  const log = createLog(config.logLevel, clock.nowMs, output.write);
   const warning = diskWarning(config.databasePath);
   if (warning !== null) log.event('warn', warning);
   for (const path of removeUnfinished(config.databasePath)) log.event('info', `Removed the unfinished copy ${path}.`);
+  let listener: Listener | null = null;
+  let service: Service | null = null;
   try {
-    if (config.workers === 1) return await startOneThread(deps, options, { log, output, release });
-    const { startWorkers } = await import('./process/workers/coordinator.ts');
-    return await startWorkers(deps, options, output, release);
+    const made = createService(deps, log, options.portal);
+    service = made;
+    let app: Pick<ReturnType<typeof createApp>, 'fetch'> = { fetch: async () => new Response() };
+    const answering = {
+      fetch: (request: Request) => app.fetch(routable(request)),
+      error: (error: unknown) => refuseUncaught(made, error),
+    };
+    listener = listen(config, options.port ?? config.port, answering, options.drainMs);
+    made.connections = listener.server;
+    // With PORT=0 the system selects the port, so the public URL is known only now.
+    if (config.publicUrl.endsWith(':0')) made.deps = { ...deps, config: { ...config, publicUrl: listener.url } };
+    app = createApp(made);
+    log.event('info', `Listening on ${listener.url}.`);
+    return runUntilStopped(made, listener, output, options.vacuum, () => lock.close());
   } catch (error) {
-    release();
+    void listener?.server.stop(true);
+    if (service !== null) closeService(service);
+    lock.close();
     // Lines logged before the error would be lost when the process exits.
     await output.drain();
     throw error;
   }
 }
 
-async function startOneThread(
-  deps: ServerDeps,
-  options: ServerOptions,
-  { log, output, release }: Pick<ServerParts, 'log' | 'output' | 'release'>,
-): Promise<RunningServer> {
-  const { config } = deps;
-  const portal = options.portal ?? createPortalHandle({ config: () => service.deps.config, clock: deps.clock, log });
-  const service = createService(deps, output.write, {
-    metrics: await metricsOf(deps),
-    portal: { ...portal, answerMs: options.answerMs },
-    feedCommand: options.feedCommand,
-    feedPace: options.feedPace,
-  });
-  try {
-    const listener = startListening(service, createApp(service), options.port ?? config.port, {
-      drainMs: options.drainMs,
-    });
-    // With PORT=0 the system selects the port, so the public URL is known only now.
-    if (config.publicUrl.endsWith(':0')) service.deps = { ...deps, config: { ...config, publicUrl: listener.url } };
-    return runUntilStopped({
-      url: listener.url,
-      port: listener.port,
-      failed: Promise.withResolvers<AppError>().promise,
-      deps: service.deps,
-      log,
-      output,
-      vacuum: options.vacuum,
-      portal,
-      stopListening: () => stopListening(listener),
-      reloadTls: () => reloadListener(listener),
-      close: () => closeService(service),
-      release,
-    });
-  } catch (error) {
+/** Starts the timers of a listening server: mails, VACUUM and old sessions. Its `stop` stops everything in order. */
+function runUntilStopped(
+  service: Service,
+  listener: Listener,
+  output: LogOutput,
+  vacuum: VacuumOptions | undefined,
+  release: () => void,
+): RunningServer {
+  const { deps, log, portal } = service;
+  const timers: readonly Repeating[] = [
+    startOutboxTimer({ deps, log }, portal.sendMails),
+    startSweepTimer(portal, reportTo(log), deps.config.databasePath),
+    ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum)]),
+  ];
+  const stop = async () => {
+    log.event('info', 'Stopping: finishing requests in flight.');
+    portal.beginStop();
+    await Promise.all([listener.stop(), ...timers.map((timer) => timer.stop())]);
+    await portal.stop();
     closeService(service);
-    throw error;
-  }
-}
-
-async function metricsOf(deps: ServerDeps): Promise<Metrics | null> {
-  if (deps.config.metricsToken === null) return null;
-  const { createMetrics } = await import('./observability/metrics.ts');
-  return createMetrics(deps);
+    log.event('info', 'Stopped.');
+    await output.drain();
+    release();
+  };
+  let stopped: Promise<void> | null = null;
+  return {
+    url: listener.url,
+    port: listener.port,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
 }
 
 /**
- * Serves until SIGTERM or SIGINT, and reloads the certificate on SIGHUP. Calls `onListening` once the server accepts requests.
- * Resolves when all requests have finished and all log lines are written; the caller then closes the database and exits.
- * Throws what {@link startServer} throws.
+ * Serves until SIGTERM or SIGINT. Calls `onListening` once the server accepts requests. Resolves when all requests have finished
+ * and all log lines are written; the caller then closes the database and exits. Throws what {@link startServer} throws.
  */
 export async function serve(
   deps: ServerDeps,
   options: ServerOptions = {},
   onListening?: (server: RunningServer) => void,
 ): Promise<void> {
-  // All threads share the umask. Code that creates a file sets and restores it, which would race if the value changed.
   process.umask(0o077);
   const server = await startServer(deps, options);
-  collectAfterStart();
   const { promise: signalled, resolve } = Promise.withResolvers<unknown>();
-  // reloadTls has logged the error, and the server keeps the old certificate.
-  const onHangup = () => void server.reloadTls().catch(() => undefined);
-  process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', onHangup);
+  // Without a handler the signal would end the process, and old habits send it after a renewal of the certificate.
+  const ignore = () => {};
+  process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', ignore);
   try {
     onListening?.(server);
-    const fault = await Promise.race([signalled.then(() => null), server.failed]);
-    if (fault !== null) throw fault;
+    await signalled;
   } finally {
     // Also reached if `onListening` throws, for example because standard output is closed.
     await server.stop();
-    process.off('SIGTERM', resolve).off('SIGINT', resolve).off('SIGHUP', onHangup);
+    process.off('SIGTERM', resolve).off('SIGINT', resolve).off('SIGHUP', ignore);
   }
 }

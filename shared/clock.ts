@@ -1,5 +1,3 @@
-import { dlopen, ptr } from 'bun:ffi';
-
 /** The clocks of the program, which tests replace. */
 export type Clocks = {
   /** The wall clock: whole milliseconds since 1970 (UTC), for dates that people see. */
@@ -50,27 +48,6 @@ export const systemClock: Clock = withSettledTime({
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
 });
-
-/**
- * Returns the machine's clocks with the same monotonic time in all threads of the process; `performance.now()` starts at zero in
- * each thread. Calls the C library, so use it only with several threads. Throws if the C library can't be loaded.
- */
-export function openThreadClock(): Clock {
-  const [library, monotonic] = process.platform === 'darwin' ? ['libSystem.B.dylib', 6] : ['libc.so.6', 1];
-  const { symbols } = dlopen(library, { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
-  // struct timespec has seconds (since the start of the machine) and nanoseconds of 64 bits each, of which the lower 32 bits are
-  // enough. The array has an explicit ArrayBuffer, because the JavaScript compiler may move the contents of an array without one
-  // to another address, where the C library does not write.
-  const time = new Int32Array(new ArrayBuffer(16));
-  const address = ptr(time);
-  return withSettledTime({
-    nowMs: systemClock.nowMs,
-    monotonicMs: () => {
-      symbols.clock_gettime(monotonic, address);
-      return (time[0] as number) * 1000 + (time[2] as number) / 1e6;
-    },
-  });
-}
 
 /** Resolves like the promise, or to `too late` after this many milliseconds. Nothing is aborted. */
 export async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | 'too late'> {

@@ -11,7 +11,6 @@ import { type Context, withContext } from '../database.ts';
 import { lowerPriority } from '../service/lower-priority.ts';
 import { notice } from '../terminal/output.ts';
 import { isAsking } from '../terminal/values.ts';
-import { importForServer } from './feed.ts';
 import { confirmPruning, mayOverwrite, showImport } from './show-import.ts';
 
 type Options = {
@@ -21,7 +20,6 @@ type Options = {
   pruneLimit?: string;
   asOf?: string;
   rejects?: string;
-  fromServer?: string;
 };
 
 const DEFAULT_LIMIT = '10%';
@@ -38,7 +36,6 @@ export function addImport(profiles: Command): void {
     .addOption(new Option('--prune-limit <percent>', `the share of profiles that --prune may erase (${DEFAULT_LIMIT})`))
     .option('--as-of <time>', 'when the data was read: what is newer here wins')
     .option('--rejects <path>', 'write the refused lines to this file')
-    .addOption(new Option('--from-server <program>', 'the server that starts this command for a backend').hideHelp())
     .addHelpText(
       'after',
       `
@@ -54,8 +51,6 @@ Examples:
 }
 
 async function importCommand(file: string, options: Options, command: Command): Promise<void> {
-  const { fromServer } = options;
-  if (fromServer !== undefined) return importForServer(command, fromServer);
   const prune = pruneOptions(file, options, globalsOf(command).yes);
   const asOf = asOfOption(options);
   lowerPriority();

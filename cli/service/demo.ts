@@ -18,7 +18,7 @@ import { openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
 import { shellWord } from '../../shared/text.ts';
 import { operatorOf } from '../database.ts';
 import { print } from '../terminal/output.ts';
-import { childCommands } from './serve.ts';
+import { vacuumCommand } from './serve.ts';
 
 const PORT = 3000;
 const PROFILE = 'Ada';
@@ -62,10 +62,10 @@ async function runDemo(folder: string): Promise<void> {
   const imported = await importSample(deps);
   const identifier = await issueKey(deps);
   const invitation = await inviteAdmin(deps);
-  // Servers reload their certificate at SIGHUP. The demo has none, and ends with its terminal, so that its folder is removed.
+  // Servers ignore SIGHUP. The demo ends with its terminal, so that its folder is removed.
   process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
   onIpv4.stop(true);
-  await serve(deps, childCommands(config.databasePath), () => {
+  await serve(deps, vacuumCommand(config.databasePath), () => {
     // Until the server listens, this address keeps another demo from taking the port.
     onIpv6?.stop(true);
     explain(deps, folder, imported, identifier, invitation);

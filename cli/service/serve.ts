@@ -1,9 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { serve } from '../../server/main.ts';
-import { openLogOutput } from '../../server/observability/log.ts';
-import { inWords } from '../../server/observability/log-words.ts';
-import type { ServerOptions } from '../../server/process/running-server.ts';
+import { type ServerOptions, serve } from '../../server/main.ts';
 import { isBinary } from '../../shared/binary.ts';
 import { configWarnings } from '../../shared/config/report.ts';
 import { createDeps, type ServerDeps } from '../../shared/deps.ts';
@@ -13,8 +10,6 @@ import { withOpenDatabase } from '../open-database.ts';
 import { print } from '../terminal/output.ts';
 import { outputColumns } from '../terminal/stdout.ts';
 import { thisProgram } from './same-program.ts';
-
-const STDOUT = 1;
 
 /** Adds `serve`, which runs the HTTP server until SIGTERM or SIGINT. */
 export function addServe(program: Command): void {
@@ -33,17 +28,17 @@ Example:
     .action((_options: unknown, command: Command) => {
       const config = configOf(globalsOf(command));
       return withOpenDatabase(config, 'serve', async (db) => {
-        const options = childCommands(db.$client.filename);
+        const options = vacuumCommand(db.$client.filename);
         if (outputColumns() === undefined) return serve(createDeps(db, config), options);
         await serveOnTerminal(createDeps(db, config), options);
       });
     });
 }
 
-/** Runs the server for a person at a terminal: prints its URL and warnings, and logs as text. */
+/** Runs the server for a person at a terminal: prints its URL and warnings. */
 async function serveOnTerminal(deps: ServerDeps, options: ServerOptions): Promise<void> {
   const { config, clock } = deps;
-  await serve(deps, { ...options, log: inWords(openLogOutput(STDOUT)) }, ({ url }) => {
+  await serve(deps, options, ({ url }) => {
     const warnings = configWarnings(config, clock.nowMs()).map((text) => `Warning: ${text}\n`);
     print(`
 Profile Lookup is running on ${url}
@@ -56,15 +51,9 @@ ${warnings.join('')}Ctrl-C stops it.
   });
 }
 
-/** The commands that a server on this database runs as child processes: VACUUM, and imports from backends. */
-export function childCommands(databasePath: string): Pick<ServerOptions, 'vacuum' | 'feedCommand'> {
-  const commandOf = commandsOn(databasePath);
-  return { vacuum: { command: commandOf('db', 'vacuum') }, feedCommand: commandOf('profiles', 'import', '-') };
-}
-
-/** The arguments of commands on this database, run by this binary, or by Bun with the file that it runs now. */
-function commandsOn(databasePath: string): (...command: string[]) => string[] {
+/** The command `db vacuum` on this database, which a server runs as a child: this binary, or Bun with the file that it runs now. */
+export function vacuumCommand(databasePath: string): Pick<ServerOptions, 'vacuum'> {
   const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
   const options = ['--from-server', thisProgram(), '--json', '--db', resolve(databasePath)];
-  return (...command) => [...program, ...command, ...options];
+  return { vacuum: { command: [...program, 'db', 'vacuum', ...options] } };
 }

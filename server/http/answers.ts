@@ -1,11 +1,9 @@
 import type { AppError } from '../../shared/errors.ts';
 import { etagOf } from '../../shared/etag.ts';
 import type { Body } from '../../shared/profiles/lookup/body.ts';
-import { type Collector, collectAfterLargeText } from '../observability/collector.ts';
 import { acceptsGzip, matches } from './conditional.ts';
 import { rateLimit, rateLimitPolicy } from './quota.ts';
 import type { RequestState } from './request-state.ts';
-import { bufferedBody, type SendBuffers } from './send-buffer-limit.ts';
 
 /**
  * What a route returns: the body of a 200, or an empty body and a Location, plus the headers that only this response has.
@@ -36,9 +34,6 @@ export type Refusal = { readonly thrown: AppError };
 
 type Init = { readonly status: number; readonly headers: Headers };
 
-/** What creating responses depends on. */
-export type Sending = { readonly answers: Answers; readonly sendBuffers: SendBuffers; readonly collector: Collector };
-
 /** The shared options of responses to requests with a key, and the headers of every response. */
 export type Answers = { readonly always: Record<string, string>; readonly found: Init; readonly unchanged: Init };
 
@@ -60,9 +55,6 @@ export function stamp(headers: Headers, { requestId, quota }: RequestState): voi
   headers.set('RateLimit', rateLimit(quota));
 }
 
-/** Garbage is collected after larger bodies only. */
-const LARGE_BYTES = 256 * 1024;
-
 const FOR_KEY = { 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
 
 /**
@@ -78,36 +70,34 @@ export function prepareAnswers(isSecure: boolean): Answers {
   };
 }
 
-/** Creates the response to a request with or without a key. Throws `busy` if {@link bufferedBody} does. */
+/** Creates the response to a request with or without a key. */
 export function answerTo(
-  sending: Sending,
+  answers: Answers,
   request: Request,
   state: RequestState,
   answer: Answer | KeptAnswer,
 ): Response {
-  if (state.key === null || 'gzip' in answer) return answerAnyone(sending.answers, request, state, answer);
-  return answerKey(sending, request, state, answer);
+  if (state.key === null || 'gzip' in answer) return answerAnyone(answers, request, state, answer);
+  return answerKey(answers, request, state, answer);
 }
 
-function answerKey(sending: Sending, { method, headers }: Request, state: RequestState, answer: Answer): Response {
-  const { found, unchanged } = sending.answers;
+function answerKey(
+  { found, unchanged }: Answers,
+  { method, headers }: Request,
+  state: RequestState,
+  answer: Answer,
+): Response {
   const { body, etag = etagOf(body), headers: more } = answer;
-  if (body.length > LARGE_BYTES) collectAfterLargeText(sending.collector, body.length);
   const known = headers.get('if-none-match');
   const isUnchanged = known !== null && matches(known, etag);
   const init = isUnchanged ? unchanged : found;
   // For HEAD, Elysia drops the body and adds its length, which for a 304 has to be that of the 200 (RFC 9110, section 8.6).
-  const sent = isUnchanged && method === 'GET' ? null : sentBody(sending.sendBuffers, state, body);
+  const sent = isUnchanged && method === 'GET' ? null : body;
   init.headers.set('ETag', etag);
   stamp(init.headers, state);
   const response = new Response(sent, init);
   if (more !== undefined) for (const name in more) response.headers.set(name, more[name] as string);
   return response;
-}
-
-/** A string is a single lookup, which is never held back. */
-function sentBody(buffers: SendBuffers, { key }: RequestState, body: string | Body): string | Body | ReadableStream {
-  return typeof body === 'string' ? body : bufferedBody(buffers, key?.identifier ?? '', body);
 }
 
 /** Uncacheable JSON by default; a 304 if the answer has a tag that the client sent. */

@@ -1,9 +1,8 @@
 import { Elysia } from 'elysia';
-import { AppError } from '../../shared/errors.ts';
+import { AppError, type ErrorCode } from '../../shared/errors.ts';
 import { type Random, randomBase62 } from '../../shared/random.ts';
 import { countUsage } from '../../shared/usage/usage-counter.ts';
-import { collectAfterRequest } from '../observability/collector.ts';
-import { type Answer, answerTo, type KeptAnswer } from './answers.ts';
+import { type Answer, answerTo, HSTS, type KeptAnswer } from './answers.ts';
 import { refuse } from './errors.ts';
 import { admit } from './quota.ts';
 import type { RequestState } from './request-state.ts';
@@ -20,8 +19,8 @@ const UNKNOWN_PATHS = ['/api', '/api/*', '/*'];
  * The plugin of all requests: creates their state and, after the route, the response or refusal with the common headers, which
  * it logs and counts. A route returns an {@link Answer}, a refusal, or a complete Response.
  */
-export function everyRequest(serving: Serving) {
-  return new Elysia({ name: 'every-request' })
+export function requestState(serving: Serving) {
+  return new Elysia({ name: 'request-state' })
     .derive(({ request, route }) => {
       const state = openState(serving, request, route);
       return { state };
@@ -31,6 +30,13 @@ export function everyRequest(serving: Serving) {
       logAnswer(serving, state, response);
       return response;
     })
+    .as('scoped');
+}
+
+/** {@link requestState} for requests whose refusals are JSON. */
+export function everyRequest(serving: Serving) {
+  return new Elysia({ name: 'every-request' })
+    .use(requestState(serving))
     .onError(({ error, state, set }) => {
       // Otherwise Elysia copies the Response of `mapResponse`, which turns its body into a stream.
       set.status = 200;
@@ -70,7 +76,7 @@ export function requestIds(random: Random): () => string {
 function openState(serving: Serving, given: Request, route: string): RequestState {
   const { isProxy } = serving.transport;
   // Elysia defines its `server` getter again for each request, which would take a tenth of a lookup's time.
-  const { server } = serving.connections;
+  const server = serving.connections;
   // Only a copy has no address.
   const socket = server?.requestIP(given) ?? null;
   const request = socket === null ? originalOf(given) : given;
@@ -107,13 +113,22 @@ function chargeUndecided({ limits }: Serving, { quota }: RequestState, error: un
 
 /** Creates the response for the value that a route returned or threw. */
 function responseOf(serving: Serving, request: Request, state: RequestState, value: unknown): Response {
-  if (value instanceof Response) return value;
-  if (isAnswer(value)) return answerTo(serving, request, state, value);
+  if (value instanceof Response) return completed(serving, state, value);
+  if (isAnswer(value)) return answerTo(serving.answers, request, state, value);
   const { response, code, fault } = refuse(serving.refusals, thrownOf(value), state);
   state.refusal = code;
   const { requestId } = state;
   if (fault !== null) serving.log.event('error', 'A request failed.', { requestId, cause: fault });
   return response;
+}
+
+/** Adds the common headers to a page or to JSON of `/manage`, and notes its refusal for log and metrics. */
+function completed({ deps }: Serving, state: RequestState, answer: Response): Response {
+  const { headers } = answer;
+  state.refusal = headers.get('x-error-code') as ErrorCode | null;
+  headers.set('X-Request-Id', state.requestId);
+  if (deps.config.tls !== null) headers.set('Strict-Transport-Security', HSTS);
+  return answer;
 }
 
 function logAnswer(serving: Serving, state: RequestState, response: Response): void {
@@ -125,7 +140,6 @@ function logAnswer(serving: Serving, state: RequestState, response: Response): v
   serving.log.request(state, response.status, milliseconds);
   serving.metrics?.count(template, response.status, refusal, milliseconds);
   if (key !== null) countUsage(serving.counter, key, refusal);
-  collectAfterRequest(serving.collector);
 }
 
 function isAnswer(value: unknown): value is Answer | KeptAnswer {

@@ -5,12 +5,10 @@ import type { Limits } from '../../shared/limits/limits.ts';
 import type { Leaderboard } from '../../shared/profiles/leaderboard/leaderboard.ts';
 import type { Lookup } from '../../shared/profiles/lookup/lookup.ts';
 import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
-import type { Collector } from '../observability/collector.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Answers } from './answers.ts';
 import type { Refusals } from './errors.ts';
-import type { SendBuffers } from './send-buffer-limit.ts';
 import type { Throttle } from './throttle.ts';
 import type { Transport } from './transport.ts';
 
@@ -31,15 +29,13 @@ export type Serving = {
   throttle: Throttle;
   limits: Limits;
   counter: UsageCounter;
-  sendBuffers: SendBuffers;
   /** Null if METRICS_TOKEN is unset. */
   metrics: Metrics | null;
   lookup: Lookup;
   leaderboard: Leaderboard;
   answers: Answers;
   refusals: Refusals;
-  collector: Collector;
   isReady: () => boolean;
-  /** Set by the listener. */
-  connections: { server: Connections | null };
+  /** Null until the server listens. */
+  connections: Connections | null;
 };

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../shared/errors.ts';
 
-/** Counts of responses. Plain maps are ten times as fast as a metrics library, and can be sent between threads. */
+/** Counts of responses. Plain maps are ten times as fast as a metrics library. */
 export type Counts = { routes: Map<string, RouteCounts>; refusals: Map<ErrorCode, number> };
 
 /** The responses of a route. `buckets` counts them by duration; its last element counts those above all of {@link BUCKETS}. */
@@ -36,17 +36,6 @@ export function countAnswer(
   of.buckets[bucket] = (of.buckets[bucket] as number) + 1;
   of.seconds += seconds;
   if (code !== null) increase(counts.refusals, code, 1);
-}
-
-/** Adds the counts of another thread to `total`. */
-export function addCounts(total: Counts, more: Counts): void {
-  for (const [route, { byStatus, buckets, seconds }] of more.routes) {
-    const of = routeOf(total, route);
-    for (const [status, count] of byStatus) increase(of.byStatus, status, count);
-    for (const [index, count] of buckets.entries()) of.buckets[index] = (of.buckets[index] as number) + count;
-    of.seconds += seconds;
-  }
-  for (const [code, count] of more.refusals) increase(total.refusals, code, count);
 }
 
 function routeOf({ routes }: Counts, route: string): RouteCounts {

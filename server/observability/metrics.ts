@@ -5,7 +5,7 @@ import { createProfileCounter } from '../../shared/profiles/count.ts';
 import { readLastBackup } from '../../shared/upkeep/last-backup.ts';
 import { readKeyStats } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
-import { addCounts, BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
+import { BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
 import { diskFamilies } from './disk-metrics.ts';
 import { importFamilies } from './import-metrics.ts';
 import { type Family, printFamilies, type Sample } from './prometheus.ts';
@@ -20,20 +20,13 @@ export type Metrics = {
   contentType: string;
 };
 
-/** The metrics of the main thread. `add` adds a worker's counts. */
-export type TotalMetrics = Metrics & { add: (more: Counts) => void };
-
-/** Creates metrics that count from zero. `restarts` returns how many workers have died and been replaced. */
-export function createMetrics(
-  { db, clock }: { db: Opened; clock: Clock },
-  restarts: () => number = () => 0,
-): TotalMetrics {
+/** Creates metrics that count from zero. */
+export function createMetrics({ db, clock }: { db: Opened; clock: Clock }): Metrics {
   const counts = createCounts();
   const startedAtMs = clock.nowMs();
   const countProfiles = createProfileCounter({ db, clock });
   return {
     count: (route, status, code, milliseconds) => countAnswer(counts, route, status, code, milliseconds),
-    add: (more) => addCounts(counts, more),
     read: async () =>
       printFamilies([
         ...requestFamilies(counts),
@@ -42,7 +35,7 @@ export function createMetrics(
         ...importFamilies(db, clock.nowMs()),
         backupFamily(db, clock.nowMs()),
         ...diskFamilies(db.$client.filename),
-        ...processFamilies(startedAtMs, restarts()),
+        ...processFamilies(startedAtMs),
       ]),
     contentType: METRICS_TYPE,
   };
@@ -143,7 +136,7 @@ function backupFamily(db: Opened, nowMs: number): Family {
   };
 }
 
-function processFamilies(startedAtMs: number, restarts: number): Family[] {
+function processFamilies(startedAtMs: number): Family[] {
   const { user, system } = process.cpuUsage();
   return [
     {
@@ -151,12 +144,6 @@ function processFamilies(startedAtMs: number, restarts: number): Family[] {
       help: 'The version, as a label.',
       type: 'gauge',
       samples: [[{ version: VERSION }, 1]],
-    },
-    {
-      name: 'profile_lookup_worker_restarts_total',
-      help: 'Workers that died and were replaced; 0 if WORKERS is 1.',
-      type: 'counter',
-      samples: [[{}, restarts]],
     },
     {
       name: 'process_start_time_seconds',

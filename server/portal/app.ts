@@ -1,26 +1,42 @@
 import { Elysia } from 'elysia';
-import { manage } from '../manage/app.ts';
-import type { ThreadParts } from '../thread/portal-services.ts';
+import type { Config } from '../../shared/config/config.ts';
+import type { RequestState } from '../http/request-state.ts';
 import { answerOutcome } from './requests/answers.ts';
 import { refuseCrossSite } from './requests/cross-site.ts';
 import { refusePage } from './requests/refusals.ts';
 import { authorise, identifyVisitor, openPage, readSent, waitForLocks } from './requests/request-checks.ts';
-import type { PageContext } from './requests/request-context.ts';
+import type { Arrived, PageContext } from './requests/request-context.ts';
 import { PAGE_ROUTES } from './routes.ts';
+import type { PortalServices, Report } from './services.ts';
 
-/** The application of the portal's thread: the pages under `/developers`, and JSON under `/manage`. */
-export function createPortalApp(parts: ThreadParts) {
-  return new Elysia({ strictPath: true, handler: { standardHostname: false } }).use(manage(parts)).use(pages(parts));
-}
+/** What the pages and `/manage` are made from; `open` opens the files and returns the services. */
+export type PortalParts = {
+  config: Config;
+  open: (request: Request) => PortalServices;
+  report: Report;
+  /** Throws if a request may not have reached the server in this way. */
+  checkTransport: (request: Request, path: string, state: RequestState) => void;
+};
 
 /**
- * Refusals are pages too, and show what the preceding checks have determined. Unknown paths pass the checks as well, so that a
- * cross-site form is refused as such.
+ * The pages under `/developers`; the application that uses them has the request's `state`. Refusals are pages too, and show what the
+ * preceding checks have determined. Unknown paths pass the checks as well, so that a cross-site form is refused as such.
  */
-function pages({ config, open, report }: ThreadParts) {
+export function pages({ config, open, report, checkTransport }: PortalParts) {
   const app = new Elysia({ strictPath: true })
-    .derive(({ request, path, route, params }) => ({ at: openPage(config, request, path, route, params) }))
-    .onError(({ at, error }) => refusePage(config, report, error, at))
+    .derive((context) => {
+      const { request, path, route, params, state } = context as typeof context & { state: Arrived };
+      return { at: openPage(config, request, path, route, params, state) };
+    })
+    .onError(({ at, error, set }) => {
+      // Otherwise Elysia copies the Response, which turns its body into a stream.
+      set.status = 200;
+      return refusePage(config, report, error, at);
+    })
+    .onBeforeHandle((context) => {
+      const { request, path, state } = context as typeof context & { state: RequestState };
+      checkTransport(request, path, state);
+    })
     .onBeforeHandle(({ request }) => refuseCrossSite(request, config.publicUrl))
     .resolve(async ({ at }) => ({ sent: await readSent(at) }))
     .resolve(({ sent }) => ({ context: identifyVisitor(sent, open) }))

@@ -1,21 +1,54 @@
+import type { Config } from '../../shared/config/config.ts';
+import { createMailDeps } from '../../shared/deps.ts';
+import { sendDueMails } from '../../shared/mail/outbox.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
-import { createThrottleMemory, joinThrottle } from '../http/throttle.ts';
-import { createBackground, stopBackground } from '../thread/background.ts';
-import type { PortalServices } from '../thread/portal-services.ts';
+import { closeAccess, openAccess, renewSessions } from '../../shared/sessions-file/open-access.ts';
+import { type Background, createBackground, stopBackground } from '../background.ts';
+import { createThrottle, type Throttle } from '../http/throttle.ts';
 import { isPagePath } from './requests/page-path.ts';
 import { PAGE_ROUTES } from './routes.ts';
 
-/** The number of sets, of 32 IP addresses each, in each throttle. */
-const TRY_SETS = 64;
+/** Logs an event, with the id of the request that it is about. */
+export type Report = (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string) => void;
 
-/** Creates the services of the portal's handlers; `report` logs events. */
-export function createPortalServices(access: Access, report: PortalServices['report']): PortalServices {
+/** The services of pages and of `/manage`. */
+export type PortalServices = {
+  readonly access: Access;
+  readonly background: Background;
+  readonly report: Report;
+  /** Whether a visitor may be redirected to a path: it is a page's. */
+  readonly isPage: (path: string) => boolean;
+  /** Limits how many texts an IP address may send to the page that reports leaked secrets. */
+  readonly leakReportThrottle: Throttle;
+  /** Limits how often an IP address may try to sign in. */
+  readonly signInThrottle: Throttle;
+  /** Once true, no approval may start. */
+  isStopping: boolean;
+};
+
+/** The pages and `/manage` of a server: their connections are opened by the first request or sweep. */
+export type Portal = {
+  /** Opens the files unless they are open. Throws `refused`; the next call tries again. */
+  open: () => PortalServices;
+  /** The services if the files are open. */
+  opened: () => PortalServices | null;
+  /** Sends the mails that are due. Resolves to whether to pause before the next ones. Throws the errors of `sendNotices`. */
+  sendMails: () => Promise<void>;
+  /** Announces that the server is about to stop: no more approvals start, but pages are still served. */
+  beginStop: () => void;
+  /** Waits for background work, then closes the files; called once no request is in flight. */
+  stop: () => Promise<void>;
+};
+
+/** Creates the services on open files. */
+export function createPortalServices(access: Access, report: Report): PortalServices {
   return {
     access,
     report,
     background: createBackground(),
     isPage: (path) => isPagePath(PAGE_ROUTES, path),
-    leakReportThrottle: joinThrottle(createThrottleMemory(access.random, TRY_SETS), 1, access.clock),
+    leakReportThrottle: createThrottle(access.clock),
+    signInThrottle: createThrottle(access.clock),
     isStopping: false,
   };
 }
@@ -24,4 +57,28 @@ export function createPortalServices(access: Access, report: PortalServices['rep
 export function stopPortalServices(services: PortalServices): Promise<void> {
   services.isStopping = true;
   return stopBackground(services.background);
+}
+
+/** Creates the portal of a server. */
+export function createPortal(configOf: () => Config, report: Report): Portal {
+  let services: PortalServices | null = null;
+  let isStopping = false;
+  return {
+    open: () => {
+      services ??= Object.assign(createPortalServices(openAccess(configOf()), report), { isStopping });
+      renewSessions(services.access);
+      return services;
+    },
+    opened: () => services,
+    sendMails: () => sendDueMails(createMailDeps(configOf()), report, () => isStopping),
+    beginStop: () => {
+      isStopping = true;
+      if (services !== null) services.isStopping = true;
+    },
+    stop: async () => {
+      if (services === null) return;
+      await stopPortalServices(services);
+      closeAccess(services.access);
+    },
+  };
 }

@@ -1,14 +1,6 @@
 import { AppError } from '../../shared/errors.ts';
 
-// Reads the requests that process/portal-bridge.ts forwards to the applications in the portal's thread.
-
-/** The headers in which the bridge sends the client's IP address (behind trusted proxies) and the request's id. */
-export const ARRIVED_HEADERS = { address: 'x-client-address', requestId: 'x-request-id' } as const;
-
-/** The response header with the path of the route, for log and metrics; removed before the client gets the response. */
-export const ROUTE_HEADER = 'x-route';
-
-/** The longest body; a longer one arrives truncated one byte past the limit, or empty if its Content-Length was too long. */
+/** The longest body of a form or of JSON. */
 export const MAX_FORM_BYTES = 65_536;
 
 /** A kind of body: its media type, and the refusals of other types, of bodies that are too long, and of malformed ones. */
@@ -35,16 +27,26 @@ export const JSON_BODY: BodyKind = {
   malformed: new AppError('bad_body', 'The body must be one JSON object in UTF-8.'),
 };
 
-/** Reads a body of this kind as UTF-8. Throws the kind's refusals. */
+/** Reads a body of this kind as UTF-8, and no more than it may have. Throws the kind's refusals. */
 export async function readText(request: Request, { type, other, tooLong, malformed }: BodyKind): Promise<string> {
-  const { headers } = request;
+  const { headers, body } = request;
   if (!type.test(headers.get('content-type') ?? '')) throw new AppError(other);
-  const bytes = await request.arrayBuffer();
-  if (Math.max(bytes.byteLength, Number(headers.get('content-length') ?? 0)) > MAX_FORM_BYTES) {
-    throw new AppError(tooLong);
-  }
+  if (Number(headers.get('content-length') ?? 0) > MAX_FORM_BYTES) throw new AppError(tooLong);
+  const chunks: Uint8Array[] = [];
+  let length = 0;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    // A client that disconnects, or idles longer than the listener allows, ends the loop with an error.
+    for await (const chunk of body ?? []) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > MAX_FORM_BYTES) break;
+    }
+  } catch {
+    throw malformed;
+  }
+  if (length > MAX_FORM_BYTES) throw new AppError(tooLong);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
   } catch {
     throw malformed;
   }

@@ -1,7 +1,7 @@
 import type { Config } from '../../shared/config/config.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
+import type { Background } from '../background.ts';
 import type { Throttle } from '../http/throttle.ts';
-import type { Background } from './background.ts';
 
 /** The services of the portal's handlers, created once in its thread. */
 export type PortalServices = {

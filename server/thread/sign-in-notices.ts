@@ -1,7 +1,7 @@
 import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError } from '../../shared/errors.ts';
 import { storeSignInNotices } from '../../shared/sign-in/sign-in-notices.ts';
-import type { PortalServices } from './portal-services.ts';
+import type { PortalServices } from '../portal/services.ts';
 
 /** The time between two attempts while an import or a VACUUM locks the database. */
 const PAUSE_MS = 250;

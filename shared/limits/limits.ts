@@ -1,8 +1,7 @@
 import type { Account, LimitedKey } from './account.ts';
 
 /**
- * The rate limits of all keys. Each thread that answers requests has one object: made by `openLimits` if one thread answers, by
- * `joinLimits` if several do.
+ * The rate limits of all keys, made by `openLimits`.
  */
 export type Limits = {
   /**

@@ -1,18 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { DAY_MS, openThreadClock, SETTLE_MS, withSettledTime } from '../../shared/clock.ts';
+import { DAY_MS, SETTLE_MS, withSettledTime } from '../../shared/clock.ts';
 import { createClockModel } from '../support/storage/clock-model.ts';
 import { testClock } from '../support/world.ts';
-
-test('the clock that threads share advances, even after enough calls for its function to be compiled', () => {
-  const { monotonicMs } = openThreadClock();
-  const first = monotonicMs();
-  const started = performance.now();
-  while (performance.now() - started < 200) for (let turn = 0; turn < 1_000; turn++) monotonicMs();
-  const passed = performance.now() - started;
-  // Both are rounded.
-  expect(monotonicMs() - first).toBeGreaterThanOrEqual(passed - 1);
-});
 
 /** Jumps of the wall clock from seconds to years. */
 const JUMPS_MS = [2_000, 5_000, 60_000, 3_600_000, DAY_MS, 200 * DAY_MS, 20 * 365 * DAY_MS];

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { plugin } from 'bun';
 import { createApp } from '../../server/app.ts';
-import { closeService, createService } from '../../server/process/service.ts';
+import { createLog } from '../../server/observability/log.ts';
+import { closeService, createService } from '../../server/service.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
@@ -25,7 +26,10 @@ const { astToString, default: openapiTS } = await import('openapi-typescript');
 const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-types-'));
 const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db') });
 const deps = createDeps(withTables(openDatabase(config.databasePath, 'serve')), config);
-const service = createService(deps, () => {});
+const service = createService(
+  deps,
+  createLog('silent', Date.now, () => {}),
+);
 const answer = await createApp(service).fetch(new Request('http://localhost/openapi.json'));
 const made = astToString(await openapiTS(await answer.text()));
 closeService(service);

@@ -1,7 +1,7 @@
 import { afterAll } from 'bun:test';
 import { connect } from 'node:net';
+import type { RunningServer, ServerOptions } from '../../server/main.ts';
 import { startServer } from '../../server/main.ts';
-import type { RunningServer, ServerOptions } from '../../server/process/running-server.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { openQuotaStore, quotaPath } from '../../shared/limits/file/store.ts';
 import { checkAnswer } from './network/document.ts';

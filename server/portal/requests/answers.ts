@@ -1,9 +1,8 @@
 import { refusalOf } from '../../../shared/errors.ts';
 import { countPending } from '../../../shared/keys/queue.ts';
+import { runInBackground } from '../../background.ts';
 import { EMPTY_POLICY } from '../../frame/frame.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { runInBackground } from '../../thread/background.ts';
-import { ROUTE_HEADER } from '../../thread/forwarded.ts';
 import { layPage, type Visitor } from '../html/layout.ts';
 import { removeCookie, setCookie } from './cookies.ts';
 import { flashText } from './flash.ts';
@@ -23,7 +22,6 @@ export function answerOutcome(context: PageContext, outcome: Outcome): Response 
   }
   const answer = 'seeOther' in outcome ? redirect(context, outcome) : show(context, outcome);
   for (const cookie of cookies) answer.headers.append('Set-Cookie', cookie);
-  answer.headers.set(ROUTE_HEADER, context.template);
   return answer;
 }
 

@@ -3,15 +3,15 @@ import { lockDeadline, onceUnlocked, whenUnlocked } from '../../../shared/db/whe
 import { AppError } from '../../../shared/errors.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
 import { isUseDue, noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { runInBackground } from '../../background.ts';
 import { queryOf } from '../../http/parameters.ts';
-import { runInBackground } from '../../thread/background.ts';
-import { ARRIVED_HEADERS, FORM, pathParameters, readText, routeFor } from '../../thread/forwarded.ts';
-import type { PortalServices } from '../../thread/portal-services.ts';
+import { FORM, pathParameters, readText, routeFor } from '../../thread/forwarded.ts';
 import { PAGE_ROUTES } from '../routes.ts';
+import type { PortalServices } from '../services.ts';
 import { answerOutcome } from './answers.ts';
 import { readCookie, signInFault } from './cookies.ts';
 import { type Form, readForm, readQuery } from './form.ts';
-import { ANY_PAGE, type PageContext, type PageState } from './request-context.ts';
+import { ANY_PAGE, type Arrived, type PageContext, type PageState } from './request-context.ts';
 import { withNext } from './return-path.ts';
 
 // The checks that a request passes before its page, in the order of this file. Each adds to the state of the request, which the
@@ -25,20 +25,21 @@ export function openPage(
   request: Request,
   path: string,
   template: string,
-  params?: Readonly<Record<string, string | null>>,
+  params: Readonly<Record<string, string | null>> | undefined,
+  arrived: Arrived,
 ): PageState {
   const { headers } = request;
   const whole = pathParameters(params);
   return {
     config,
     request,
-    requestId: headers.get(ARRIVED_HEADERS.requestId) ?? '',
+    requestId: arrived.requestId,
     path,
     template: whole === null ? ANY_PAGE : template,
     params: whole ?? {},
     cookie: headers.get('cookie') ?? undefined,
     isBehindUnknownProxy: config.trustedProxies === null && headers.has('x-forwarded-for'),
-    client: { address: headers.get(ARRIVED_HEADERS.address) ?? '', agent: headers.get('user-agent') ?? '' },
+    client: { address: arrived.address, agent: headers.get('user-agent') ?? '' },
     waitUntilMs: lockDeadline(),
     route: null,
     form: null,

@@ -5,9 +5,13 @@ import type { ErrorDetails } from '../../../shared/refusal.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Session } from '../../../shared/sign-ins/row.ts';
 import type { Html } from '../../html.ts';
-import type { PortalServices } from '../../thread/portal-services.ts';
+import type { RequestState } from '../../http/request-state.ts';
+import type { PortalServices } from '../services.ts';
 import type { FlashCode } from './flash.ts';
 import type { FieldKinds, Form } from './form.ts';
+
+/** What pages need to know of a request. */
+export type Arrived = Pick<RequestState, 'requestId' | 'address'>;
 
 /** A request for a page while it is being checked, as far as the page of a refusal needs it. */
 export type PageState = {

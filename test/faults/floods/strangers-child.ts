@@ -1,13 +1,12 @@
-import { countFailure, createThrottleMemory, joinThrottle } from '../../../server/http/throttle.ts';
+import { countFailure, createThrottle } from '../../../server/http/throttle.ts';
 import { blockOf } from '../../../server/http/transport.ts';
-import { systemRandom } from '../../../shared/random.ts';
 
 // Run by strangers.test.ts as its own process: of 200 000 addresses, each fails once, and a quarter once more often than
 // is allowed. Prints how many failures there were, how many of them were refused, and by how many bytes memory grew.
 
 const ADDRESSES = 200_000;
 let now = 0;
-const throttle = joinThrottle(createThrottleMemory(systemRandom), 1, { nowMs: () => now, monotonicMs: () => now });
+const throttle = createThrottle({ monotonicMs: () => now });
 Bun.gc(true);
 const before = process.memoryUsage.rss();
 let failures = 0;

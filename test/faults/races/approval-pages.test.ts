@@ -1,16 +1,11 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { startServer } from '../../../server/main.ts';
-import { createLog } from '../../../server/observability/log.ts';
-import { createPortalHandle } from '../../../server/process/portal-handle.ts';
-import { systemClock } from '../../../shared/clock.ts';
 import { openDatabase } from '../../../shared/db-files/open.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
-import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
-import { approveKey, request } from '../../support/keys.ts';
+import { request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { enrol, signIn } from '../../support/portal/admins.ts';
@@ -99,48 +94,4 @@ test('after a kill during mailing the next server shows the attempt as open, and
   expect((await send(next)).status).toBe(503);
   const later = { ...access, clock: { nowMs: () => Date.now() + access.approvalLeaseMs } };
   expect(showKey(later, identifier).attempt?.result).toBe('not confirmed');
-}, 60_000);
-
-test("if the portal's thread is killed during mailing, the attempt is not confirmed after its lease, and only the second secret works", async () => {
-  const { access, identifier, smtp, send, page } = await prepare({});
-  const threads: Worker[] = [];
-  const log = createLog('silent', systemClock.nowMs, () => {});
-  const portal = createPortalHandle({
-    config: () => access.config,
-    clock: systemClock,
-    log,
-    onThread: (worker) => void threads.push(worker),
-  });
-  const server = await startServer(access, {
-    port: 0,
-    drainMs: 50,
-    portal,
-    log: { write: () => {}, drain: async () => {} },
-  });
-  afterAll(server.stop);
-  expect((await send(server)).status).toBe(303);
-  await smtp.arrived;
-  threads[0]?.terminate();
-  let result = await page(server);
-  // A thread that has just died is restarted with a delay.
-  while (result === undefined) {
-    await Bun.sleep(100);
-    result = await page(server);
-  }
-  expect([result, threads.length]).toEqual(['open', 2]);
-  expect((await send(server)).status).toBe(503);
-  smtp.speak();
-  const later = { ...access, clock: { ...systemClock, nowMs: () => Date.now() + access.approvalLeaseMs } };
-  expect(showKey(later, identifier)).toMatchObject({
-    state: 'pending',
-    attempt: { number: 1, result: 'not confirmed' },
-  });
-  await approveKey(later, { identifier, grant: {}, by: onBox('root') });
-  const secrets = smtp.received.flatMap(({ raw }) => raw.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`)) ?? []);
-  expect(new Set(secrets).size).toBe(2);
-  const statuses = [];
-  for (const secret of secrets) {
-    statuses.push((await fetch(`${server.url}/api/key`, { headers: { Authorization: `Bearer ${secret}` } })).status);
-  }
-  expect(statuses).toEqual([401, 200]);
 }, 60_000);

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { settleBackground } from '../../../server/background.ts';
 import { FAILURES } from '../../../server/http/throttle.ts';
-import { FEED_PATH } from '../../../server/manage/request-context.ts';
-import { MANAGE_ROUTES } from '../../../server/manage/routes.ts';
-import { settleBackground } from '../../../server/thread/background.ts';
 import { listTokens, removeToken } from '../../../shared/backends/backend-tokens.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { newTokenText } from '../../../shared/sign-ins/token-text.ts';
@@ -13,6 +11,14 @@ import { call, expectRefused, tokenFor } from '../../support/portal/manage.ts';
 import { ADA } from '../../support/portal/owner-pages.ts';
 import { pageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
 import { expectRefusal } from '../../support/requests.ts';
+
+const FEED_PATH = '/manage/v1/profiles';
+
+const MANAGE_ROUTES = [
+  { method: 'GET', path: '/manage/v1/me', right: null, takesJson: false },
+  { method: 'POST', path: FEED_PATH, right: 'profiles', takesJson: false },
+  { method: 'POST', path: '/manage/v1/sign-ins', right: 'sign-ins', takesJson: true },
+] as const;
 
 const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000' });
 await importLines(world.access, [ADA]);
@@ -93,7 +99,7 @@ for (const route of MANAGE_ROUTES) {
         expect(await expectRefused(answer, 403, 'insufficient_scope')).toContain(right);
       });
 
-    if (route.members !== null)
+    if (route.takesJson)
       test('accepts only one JSON object with the right members', async () => {
         const type = await ask(token, { body: '{}', headers: { 'Content-Type': 'text/plain' } });
         await expectRefused(type, 415, 'not_json');
@@ -105,7 +111,7 @@ for (const route of MANAGE_ROUTES) {
   });
 }
 
-test('a removed token is refused from the next request on, also for profiles, which have a route of their own', async () => {
+test('a removed token is refused from the next request on, also for profiles', async () => {
   for (const path of ['/manage/v1/me', FEED_PATH]) {
     const other = tokenFor(world.access, { name: 'removed' });
     const ask = () => call(server, path, other, path === FEED_PATH ? { body: {} } : {});
@@ -147,7 +153,7 @@ test('the log has the route, but never a token or a path that was sent', async (
   expect(JSON.stringify(server.log)).not.toMatch(/plp_\w{8}_|a-secret-path/);
 });
 
-test('with DEVELOPER_PLATFORM=off all paths are unknown; with on, the portal’s thread answers', async () => {
+test('with DEVELOPER_PLATFORM=off all paths are unknown; with on they are not', async () => {
   const off = await startTestServer({ variables: { DEVELOPER_PLATFORM: 'off' } });
   await expectRefusal(await get(off, '/manage/v1/me'), 404);
   const on = await startTestServer();

@@ -1,19 +1,24 @@
 import { expect, test } from 'bun:test';
-import { startListening, stopListening } from '../../../server/process/listener.ts';
-import { closeService, createService } from '../../../server/process/service.ts';
+import { listen } from '../../../server/listen.ts';
+import { createLog } from '../../../server/observability/log.ts';
+import { closeService, createService, refuseUncaught } from '../../../server/service.ts';
 import { testDeps } from '../../support/world.ts';
 
 test('an error thrown by the application itself is a 500, and logged under the id of the response', async () => {
   const lines: string[] = [];
-  const service = createService(testDeps(), (line) => void lines.push(line));
-  const app = {
+  const service = createService(
+    testDeps(),
+    createLog('info', Date.now, (line) => void lines.push(line)),
+  );
+  const answering = {
     fetch: () => {
       throw new Error('A fault of the application.');
     },
+    error: (error: unknown) => refuseUncaught(service, error),
   };
-  const listener = startListening(service, app, 0, { drainMs: 0 });
+  const listener = listen(service.deps.config, 0, answering, 0);
   const answer = await fetch(listener.url);
-  await stopListening(listener);
+  await listener.stop();
   closeService(service);
   expect([answer.status, answer.headers.get('x-error-code')]).toEqual([500, 'internal']);
   expect(await answer.text()).not.toContain('fault of the application');

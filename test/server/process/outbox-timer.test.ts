@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createLog } from '../../../server/observability/log.ts';
-import { startOutboxTimer } from '../../../server/process/outbox-timer.ts';
+import { startOutboxTimer } from '../../../server/upkeep/outbox.ts';
 import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import type { Mailer } from '../../../shared/mail/send.ts';

@@ -75,50 +75,6 @@ test('TLS 1.2 is the oldest accepted version', async () => {
   for (const version of ['TLSv1.1', 'TLSv1'] as const) await expect(ask('/healthz', [], version)).rejects.toThrow();
 });
 
-test('a new certificate is loaded while requests continue; a broken one changes nothing', async () => {
-  expect((await ask('/healthz')).subject).toContain('localhost');
-  put('elsewhere');
-  await server.reloadTls();
-  for (let turn = 0; turn < 10; turn++) expect((await ask('/healthz')).subject).toContain('mail.example.org');
-
-  writeFileSync(certFile, 'no certificate');
-  expect(await server.reloadTls().catch((error) => error)).toMatchObject({ code: 'bad_config' });
-  expect((await ask('/healthz')).subject).toContain('mail.example.org');
-  put('localhost');
-  writeFileSync(keyFile, testCertificate('elsewhere').key);
-  expect(await server.reloadTls().catch((error) => error)).toMatchObject({ code: 'bad_config' });
-  expect((await ask('/healthz')).subject).toContain('mail.example.org');
-  put('localhost');
-  await server.reloadTls();
-  expect((await ask('/healthz')).subject).toContain('localhost');
-});
-
-test('all workers switch to the new certificate, and so does a worker that is started later', async () => {
-  const workers: Worker[] = [];
-  const messages: string[] = [];
-  const crew = await startServer(testDeps({ variables: { ...variables, WORKERS: '2' } }), {
-    port: 0,
-    log: { write: (lines) => void messages.push(lines), drain: async () => {} },
-    onWorker: (worker) => void workers.push(worker),
-  });
-  const subjects = async () => {
-    const responses = Array.from({ length: 12 }, () => ask('/healthz', [], undefined, crew.port));
-    return [...new Set((await Promise.all(responses)).map(({ subject }) => subject))];
-  };
-  expect(await subjects()).toEqual([expect.stringContaining('localhost')]);
-  put('elsewhere');
-  await crew.reloadTls();
-  expect(await subjects()).toEqual([expect.stringContaining('mail.example.org')]);
-  writeFileSync(certFile, 'no certificate');
-  expect(await crew.reloadTls().catch((error) => error)).toMatchObject({ code: 'bad_config' });
-  workers[0]?.terminate();
-  while (!messages.some((line) => line.includes('is serving again'))) await Bun.sleep(5);
-  expect(workers.length).toBe(3);
-  expect(await subjects()).toEqual([expect.stringContaining('mail.example.org')]);
-  put('localhost');
-  await crew.stop();
-});
-
 test('an unusable certificate prevents the start, and the error names both variables', async () => {
   const bad = join(folder, 'bad.pem');
   writeFileSync(bad, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { thisProgram } from '../../../cli/service/same-program.ts';
-import { childCommands } from '../../../cli/service/serve.ts';
+import { vacuumCommand } from '../../../cli/service/serve.ts';
 import { createLog } from '../../../server/observability/log.ts';
-import { startVacuumTimer } from '../../../server/process/vacuum-timer.ts';
+import { startVacuumTimer } from '../../../server/upkeep/vacuum.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { readErasures } from '../../../shared/db/erasures.ts';
 import { MIGRATIONS } from '../../../shared/db/migrate.ts';
@@ -180,7 +180,7 @@ test('a failed VACUUM is logged with its reason, and retried after an hour', asy
 test('if an upgrade changed or removed the program of a running server, the log says to restart it', async () => {
   const w = await world();
   const { databasePath } = w.deps.config;
-  const own = childCommands(databasePath).vacuum?.command ?? [];
+  const own = vacuumCommand(databasePath).vacuum?.command ?? [];
   const upgraded = startAlone(w, [...nextVersion().words, ...own.slice(own.indexOf('db'))]);
   const change = `from ${thisProgram()} to 99.0.0, schema ${MIGRATIONS.length + 1}`;
   const sentence = `could not be vacuumed. The program was changed while the server was running, ${change}; restart the server.`;

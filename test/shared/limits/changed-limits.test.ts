@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
-import { openMainThreadLimits } from '../../../shared/limits/threads/main-thread.ts';
-import { joinLimits } from '../../../shared/limits/threads/worker.ts';
 import { fewRounds } from '../../support/rounds.ts';
 import { use } from '../../support/storage/limits.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
@@ -104,66 +102,25 @@ async function runAlone(first: RateLimit[], steps: Step[], judge: Judge): Promis
   limits.close();
 }
 
-/** Two threads, of which one sees a change at once and the other later. */
-async function runShared(first: RateLimit[], steps: Step[], judge: Judge): Promise<void> {
-  const clock = testClock();
-  const model = createModel();
-  let path = newPath();
-  const open = () => {
-    const keeper = openMainThreadLimits(path, clock, () => {}, 3);
-    return { keeper, threads: [1, 2].map((number) => joinLimits(keeper.shared, number, clock)) };
-  };
-  let { keeper, threads } = open();
-  const known = [first, first];
-  for (const step of steps) {
-    if (step.kind === 'wait') clock.advance(Math.floor(step.ms * 1024) / 1024);
-    else if (step.kind === 'change') known[0] = step.limits;
-    else if (step.kind === 'hear') known[1] = known[0] as RateLimit[];
-    else if (step.kind === 'spend') {
-      const rateLimits = known[step.by] as RateLimit[];
-      const now = clock.monotonicMs();
-      const room = model.roomAt(now, rateLimits);
-      const thread = threads[step.by] as (typeof threads)[number];
-      const admitted = use(thread, { identifier: IDENTIFIER, rateLimits }, step.count) === null;
-      if (admitted) model.add(now, rateLimits, step.count);
-      judge({ admitted, room, count: step.count });
-    } else {
-      await keeper.save();
-      if (step.kind === 'save') continue;
-      path = afterCrash(path);
-      // Wall time, which a new process begins with, has whole milliseconds.
-      clock.advance(Math.ceil(clock.monotonicMs()) - clock.monotonicMs());
-      keeper.close();
-      ({ keeper, threads } = open());
-    }
-  }
-  keeper.close();
-}
+describe('changed limits', () => {
+  test('keep requests in windows that stay or return, over saves and crashes: a request is admitted exactly if it fits', async () => {
+    await fc.assert(
+      fc.asyncProperty(exact, async ([first, steps]) => {
+        await runAlone(first, steps, ({ admitted, room, count }) => expect(admitted).toBe(count <= room));
+      }),
+      { numRuns: fewRounds(80) },
+    );
+  }, 60_000);
 
-for (const [where, run] of [
-  ['in one thread', runAlone],
-  ['in several threads, one of which hears of it later', runShared],
-] as const) {
-  describe(`limits changed ${where}`, () => {
-    test('keep requests in windows that stay or return, over saves and crashes: a request is admitted exactly if it fits', async () => {
-      await fc.assert(
-        fc.asyncProperty(exact, async ([first, steps]) => {
-          await run(first, steps, ({ admitted, room, count }) => expect(admitted).toBe(count <= room));
-        }),
-        { numRuns: fewRounds(80) },
-      );
-    }, 60_000);
-
-    test('from or to quotas above 1024 never admit too many, and refuse at most 0.1% of the largest quota too early', async () => {
-      await fc.assert(
-        fc.asyncProperty(grouped, async ([first, steps]) => {
-          await run(first, steps, ({ admitted, room, count }) => {
-            if (count > room) expect(admitted).toBe(false);
-            else if (!admitted) expect(room - count).toBeLessThan(2 * Math.ceil(9_000 / 1_024));
-          });
-        }),
-        { numRuns: fewRounds(40) },
-      );
-    }, 60_000);
-  });
-}
+  test('from or to quotas above 1024 never admit too many, and refuse at most 0.1% of the largest quota too early', async () => {
+    await fc.assert(
+      fc.asyncProperty(grouped, async ([first, steps]) => {
+        await runAlone(first, steps, ({ admitted, room, count }) => {
+          if (count > room) expect(admitted).toBe(false);
+          else if (!admitted) expect(room - count).toBeLessThan(2 * Math.ceil(9_000 / 1_024));
+        });
+      }),
+      { numRuns: fewRounds(40) },
+    );
+  }, 60_000);
+});

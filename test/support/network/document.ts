@@ -1,7 +1,8 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { createApp } from '../../../server/app.ts';
-import { closeService, createService } from '../../../server/process/service.ts';
+import { createLog } from '../../../server/observability/log.ts';
+import { closeService, createService } from '../../../server/service.ts';
 import { testDeps } from '../world.ts';
 
 // Checks that the status, headers and body of the API's responses are as the OpenAPI document says, and that other refusals have
@@ -33,7 +34,10 @@ const validators = new Map<object, ValidateFunction>();
 
 async function documentOf(): Promise<OpenApi> {
   const deps = testDeps();
-  const service = createService(deps, () => {});
+  const service = createService(
+    deps,
+    createLog('silent', Date.now, () => {}),
+  );
   const answer = await createApp(service).fetch(new Request('http://localhost/openapi.json'));
   closeService(service);
   return (await answer.json()) as OpenApi;

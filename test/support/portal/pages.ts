@@ -1,11 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createPortalApp } from '../../../server/portal/app.ts';
-import { createPortalServices, stopPortalServices } from '../../../server/portal/services.ts';
-import type { PortalHandle } from '../../../server/process/portal-handle.ts';
-import { answerPort } from '../../../server/process/portal-port.ts';
-import type { ServerOptions } from '../../../server/process/running-server.ts';
-import { settleBackground } from '../../../server/thread/background.ts';
-import type { PortalServices } from '../../../server/thread/portal-services.ts';
+import { Elysia } from 'elysia';
+import { settleBackground } from '../../../server/background.ts';
+import type { ServerOptions } from '../../../server/main.ts';
+import { manage } from '../../../server/manage/app.ts';
+import { pages } from '../../../server/portal/app.ts';
+import {
+  createPortalServices,
+  type Portal,
+  type PortalServices,
+  stopPortalServices,
+} from '../../../server/portal/services.ts';
 import { sendDueMails } from '../../../shared/mail/outbox.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
@@ -138,33 +142,35 @@ export async function answerIn({ services }: Pick<PageWorld, 'services'>, reques
   const { config } = services.access;
   // Of the configuration, the application itself reads only what pages look like.
   const settings = JSON.stringify({ ...config, databasePath: null, mail: config.mail?.kind });
-  const app = APPS.get(settings) ?? createPortalApp({ config, open: servicesNow, report: reportNow });
+  const app = APPS.get(settings) ?? createApp(config);
   APPS.set(settings, app);
   return ANSWERING.run(services, () => app.fetch(request));
 }
 
+/** The pages and `/manage` without the rest of a server; a request brings its address and id in headers. */
+function createApp(config: Access['config']) {
+  const parts = { config, open: servicesNow, report: reportNow, checkTransport: () => {} };
+  const app = new Elysia({ strictPath: true, handler: { standardHostname: false } }).derive(
+    ({ request: { headers } }) => ({
+      state: { address: headers.get('x-client-address') ?? '', requestId: headers.get('x-request-id') ?? '' },
+    }),
+  );
+  return app.use(manage({ ...parts, countRefusedToken: () => {}, keepOpen: () => {} })).use(pages(parts));
+}
+
 /** Elysia takes as long to compile an application as to answer ten requests, so worlds with the same settings share one. */
-const APPS = new Map<string, ReturnType<typeof createPortalApp>>();
+const APPS = new Map<string, ReturnType<typeof createApp>>();
 
 /** The services of the world whose request is being answered. */
 const ANSWERING = new AsyncLocalStorage<PortalServices>();
 const servicesNow = () => ANSWERING.getStore() as PortalServices;
 const reportNow: PortalServices['report'] = (...event) => servicesNow().report(...event);
 
-/** Answers a server's pages from a {@link PageWorld}. If `answer` rejects, the portal's thread seems to have died. */
-export function portalOf(world: PageWorld, answer = (request: Request) => answerIn(world, request)): PortalHandle {
+/** The portal of a server whose pages are those of a {@link PageWorld}. */
+export function portalOf(world: PageWorld): Portal {
   return {
-    connect: (onEnd) => {
-      const { port1, port2 } = new MessageChannel();
-      const die = () => {
-        onEnd();
-        return new Response();
-      };
-      answerPort(port2, (request) => answer(request).catch(die));
-      return { port: port1, thread: 1 };
-    },
-    end: () => {},
-    wake: () => {},
+    open: () => world.services,
+    opened: () => world.services,
     sendMails: () => sendDueMails(world.access, () => undefined),
     beginStop: () => {
       world.services.isStopping = true;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { stopBackground } from '../../../../server/background.ts';
 import { createPortalServices } from '../../../../server/portal/services.ts';
-import { stopBackground } from '../../../../server/thread/background.ts';
 import { removeAdmin } from '../../../../shared/admins/admins.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';

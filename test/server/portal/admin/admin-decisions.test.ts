@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { settleBackground } from '../../../../server/thread/background.ts';
+import { settleBackground } from '../../../../server/background.ts';
 import { beginApproval } from '../../../../shared/approval/approve.ts';
 import { keyVersion } from '../../../../shared/keys/key-version.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';

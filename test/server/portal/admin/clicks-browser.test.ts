@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { settleBackground } from '../../../../server/thread/background.ts';
+import { settleBackground } from '../../../../server/background.ts';
 import { showKey } from '../../../../shared/keys/view.ts';
 import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { settleBackground, stopBackground } from '../../../../server/thread/background.ts';
+import { settleBackground, stopBackground } from '../../../../server/background.ts';
 import { removeAdmin } from '../../../../shared/admins/admins.ts';
 import { keyVersion } from '../../../../shared/keys/key-version.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { settleBackground } from '../../../../server/background.ts';
 import { PAGE_ROUTES } from '../../../../server/portal/routes.ts';
-import { startSweeping } from '../../../../server/portal/sign-in/sweeping.ts';
-import { settleBackground } from '../../../../server/thread/background.ts';
+import { sweep } from '../../../../server/upkeep/sweep.ts';
 import { openBare } from '../../../../shared/db/connect.ts';
 import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
 import type { Binding } from '../../../../shared/sessions-file/whose.ts';
@@ -268,7 +268,7 @@ describe('a sign-in from a browser that the owner has not used before', () => {
       );
     }
     await importLines(world.access, [{ ...BEA, email: 'another@example.org' }]);
-    clearInterval(startSweeping(world.services));
+    sweep(world.services);
     await settleBackground(world.services.background);
     expect(noticesOf(world)).toHaveLength(1);
     expect(world.access.sessions.sqlite.query('SELECT count(*) AS n FROM untold_sign_ins').get()).toEqual({ n: 0 });

@@ -8,7 +8,7 @@ import { type OpenPage, type Size, startBrowser } from '../../../support/portal/
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable } from '../../../support/portal/looking.ts';
 import { ADA, type OwnerWorld, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
-import { answerIn, portalOf, serverOfPages } from '../../../support/portal/pages.ts';
+import { serverOfPages } from '../../../support/portal/pages.ts';
 import { drawHalf, drawQuarter, seededRandom } from '../../../support/rounds.ts';
 
 // The owners' pages in a real Chromium, as an owner uses them: by hand, by keyboard, on a narrow screen.
@@ -16,25 +16,26 @@ import { drawHalf, drawQuarter, seededRandom } from '../../../support/rounds.ts'
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 /**
- * A new service with its owners, and a window on one of its pages, as an owner who is signed in. Each response is held back until
+ * A new service with its owners, and a window on one of its pages, as an owner who is signed in. Each request is held back until
  * `answered` resolves.
  */
 async function windowOn(
   path: string | ((world: OwnerWorld) => Promise<string>),
   size: Size,
-  answered: (request: { method: string }) => Promise<void> = async () => {},
+  answered?: (request: { method: string }) => Promise<void>,
 ) {
   const world = await ownerWorld();
-  const portal = portalOf(world, async (request) => {
-    const answer = await answerIn(world, request);
-    await answered(request);
-    return answer;
-  });
-  const server = await serverOfPages(world, { portal });
+  const server = await serverOfPages(world);
   const { page, troubles } = await openPage(server.url + (typeof path === 'string' ? path : await path(world)), {
     ...size,
     cookie: world.cookie,
   });
+  if (answered !== undefined) {
+    await page.route('**', async (route) => {
+      await answered({ method: route.request().method() });
+      await route.continue();
+    });
+  }
   const go = (to: string) => page.goto(`${server.url}${to}`);
   return { world, server, page, troubles, go };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { settleBackground } from '../../../../server/thread/background.ts';
+import { settleBackground } from '../../../../server/background.ts';
 import { openLimits } from '../../../../shared/limits/one-thread.ts';
 import { issue, mails } from '../../../support/keys.ts';
 import { type OpenPage, startBrowser } from '../../../support/portal/browser.ts';

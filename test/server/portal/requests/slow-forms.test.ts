@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { MAX_READING } from '../../../../server/process/request-body.ts';
 import { get } from '../../../support/http.ts';
 import { importLines } from '../../../support/import.ts';
 import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../../support/portal/pages.ts';
@@ -27,14 +26,14 @@ function sendSlowly(address: string): Promise<number> {
 }
 
 test('clients that send forms slowly from many IP addresses can’t keep others from using the pages', async () => {
-  // The last requests displace the first.
-  const slow = Array.from({ length: MAX_READING + 20 }, (_, index) => sendSlowly(`10.0.${index % 20}.1`));
-  expect(await Promise.race(slow)).toBe(503);
+  const slow = Array.from({ length: 500 }, (_, index) => sendSlowly(`10.0.${index % 20}.1`));
+  await Bun.sleep(200);
   const headers = { 'X-Forwarded-For': '192.0.2.9' };
   expect((await fetchPage(server, '/developers', { headers })).status).toBe(200);
   const body = new URLSearchParams({ name: 'ada', address: 'ada@example.org', next: '' });
   expect((await fetchPage(server, '/developers/sign-in', { method: 'POST', body, headers })).status).toBe(303);
   expect((await get(server, '/healthz')).status).toBe(200);
+  // The listener closes them, because nothing more arrives.
+  expect(new Set(await Promise.all(slow))).toEqual(new Set([0]));
   for (const socket of sockets) socket.destroy();
-  await Promise.all(slow);
 }, 20_000);

@@ -1,4 +1,4 @@
-import { within } from '../../shared/clock.ts';
+import { within } from '../shared/clock.ts';
 
 /** Work that continues after its response was sent: mails, and approvals, which wait for a mail server. */
 export type Background = { readonly running: Set<Promise<void>>; readonly giveUp: AbortController };

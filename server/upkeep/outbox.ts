@@ -4,8 +4,8 @@ import { openBeside } from '../../shared/db/open-beside.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import type { AppError } from '../../shared/errors.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
+import type { Service } from '../service.ts';
 import { type Repeating, repeat } from './repeating.ts';
-import type { Service } from './service.ts';
 
 /** The state of the searches for queued mails and expired keys. */
 type Search = {

@@ -1,0 +1,114 @@
+import { within } from '../../shared/clock.ts';
+import { withTables } from '../../shared/db/tables.ts';
+import { closeDatabase, openDatabase } from '../../shared/db-files/open.ts';
+import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
+import { AppError } from '../../shared/errors.ts';
+import { readAsOf } from '../../shared/profiles/import/as-of.ts';
+import { importProfiles } from '../../shared/profiles/import/import.ts';
+import type { ImportResult } from '../../shared/profiles/import/import-report.ts';
+import { queryOf, queryParameters } from '../http/parameters.ts';
+import { type Call, type ManageParts, requireRight } from './call.ts';
+
+/** What one request may have. */
+const LIMITS = { lines: 10_000, bytes: 16 * 1024 * 1024 } as const;
+
+/** How long a body may take to arrive, and its lines to be imported without a byte being sent. */
+const ARRIVAL_SECONDS = 60;
+
+/** So many bytes are split into lines at once, in a millisecond or two. */
+const PIECE_BYTES = 65_536;
+
+/** The Retry-After while another request is imported, in seconds; most requests are short. */
+const RETRY_SECONDS = 2;
+
+const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
+
+/**
+ * Prepares `POST /manage/v1/profiles?mode=replace|merge&as-of=`: imports the lines of the body, each applied or refused by itself.
+ * Answers one request at a time.
+ */
+export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' | 'keepOpen'>) {
+  let isBusy = false;
+  return async (call: Call): Promise<ImportResult> => {
+    requireRight(call, 'profiles');
+    const { request, token, services } = call;
+    const { clock } = services.access;
+    const query = queryParameters(queryOf(request), ['mode', 'as-of']);
+    const mode = query.get('mode') ?? 'replace';
+    if (mode !== 'replace' && mode !== 'merge') throw new AppError('bad_parameter', 'mode must be replace or merge.');
+    const asOf = query.get('as-of');
+    const read = asOf === undefined ? null : readAsOf(asOf, clock.nowMs());
+    if (read !== null && 'fault' in read) throw new AppError('bad_parameter', `as-of ${read.fault}.`);
+    const { headers } = request;
+    if (!LINES_TYPE.test(headers.get('content-type') ?? '') || headers.has('content-encoding')) {
+      throw new AppError('not_lines');
+    }
+    if (isBusy) throw new AppError('feed_running', null, { retryAfterSeconds: RETRY_SECONDS });
+    isBusy = true;
+    try {
+      keepOpen(request, ARRIVAL_SECONDS);
+      const body = await readBody(request);
+      const db = withTables(openDatabase(config.databasePath, 'pages'));
+      try {
+        const { details: _, ...result } = await importProfiles({ db, clock, config }, piecesOf(body), {
+          merge: mode === 'merge',
+          strict: false,
+          ...(read !== null && { asOfMs: read.atMs }),
+          by: { kind: 'platform', name: token.name },
+          onKeys: effectsOfBackend(token, config),
+        });
+        return result;
+      } finally {
+        closeDatabase(db);
+      }
+    } finally {
+      isBusy = false;
+    }
+  };
+}
+
+/** Reads the whole body, so that a request that is cut off changes nothing. */
+async function readBody({ headers, body }: Request): Promise<Uint8Array> {
+  if (Number(headers.get('content-length') ?? 0) > LIMITS.bytes) throw tooLong();
+  const reader = (body ?? new Blob([]).stream()).getReader();
+  const chunks: Uint8Array[] = [];
+  const read = async () => {
+    let bytes = 0;
+    let lines = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return Buffer.concat(chunks);
+      chunks.push(value);
+      bytes += value.length;
+      for (let at = value.indexOf(LF); at !== -1; at = value.indexOf(LF, at + 1)) lines++;
+      if (bytes > LIMITS.bytes || lines > LIMITS.lines) throw tooLong();
+    }
+  };
+  const whole = await within(read(), ARRIVAL_SECONDS * 1_000).catch((error) => {
+    void reader.cancel().catch(() => undefined);
+    throw error instanceof AppError ? error : cutOff();
+  });
+  if (whole !== 'too late') return whole;
+  void reader.cancel().catch(() => undefined);
+  throw cutOff();
+}
+
+const LF = 0x0a;
+
+function cutOff(): AppError {
+  return new AppError(
+    'lines_cut_off',
+    `The lines did not arrive within ${ARRIVAL_SECONDS} seconds; nothing was changed.`,
+  );
+}
+
+function tooLong(): AppError {
+  return new AppError(
+    'too_many_lines',
+    `A request may have ${LIMITS.lines} lines and 16 MiB; nothing was changed. Send the lines in several requests.`,
+  );
+}
+
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+}

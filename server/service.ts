@@ -1,0 +1,75 @@
+import { closeReader, openReader } from '../shared/db/reader.ts';
+import { isReady } from '../shared/db/ready.ts';
+import type { ServerDeps } from '../shared/deps.ts';
+import { prepareVerifier } from '../shared/keys/verify.ts';
+import { openLimits } from '../shared/limits/one-thread.ts';
+import { prepareLeaderboard } from '../shared/profiles/leaderboard/leaderboard.ts';
+import { prepareProfiles } from '../shared/profiles/lookup/cache.ts';
+import { prepareLookup } from '../shared/profiles/lookup/lookup.ts';
+import { closeUsage, openUsage, type Usage } from '../shared/usage/usage.ts';
+import { prepareAnswers } from './http/answers.ts';
+import { prepareRefusals, refuse } from './http/errors.ts';
+import { requestIds } from './http/every-request.ts';
+import type { Serving } from './http/serving.ts';
+import { createThrottle } from './http/throttle.ts';
+import { readTransport } from './http/transport.ts';
+import { type Log, reportTo } from './observability/log.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { createPortal, type Portal } from './portal/services.ts';
+
+/** Everything that answers requests. */
+export type Service = Serving & {
+  usage: Usage;
+  portal: Portal;
+};
+
+/** Prepares everything for answering requests. Throws `bad_config` if keys would be sent unencrypted. */
+export function createService(deps: ServerDeps, log: Log, portal?: Portal): Service {
+  const { db, clock, config } = deps;
+  const transport = readTransport(config);
+  const isSecure = config.tls !== null;
+  const report = reportTo(log);
+  const reader = openReader(config.databasePath, (sentence, cause) => report('error', sentence, cause));
+  const sources = prepareProfiles(reader);
+  const usage = openUsage(config.databasePath, clock, report);
+  const service: Service = {
+    deps,
+    transport,
+    reader,
+    log,
+    connections: null,
+    usage,
+    nextRequestId: requestIds(deps.random),
+    verify: prepareVerifier(reader, clock),
+    counter: usage.counter,
+    throttle: createThrottle(clock),
+    limits: openLimits(config.databasePath, clock, report),
+    metrics: config.metricsToken === null ? null : createMetrics(deps),
+    lookup: prepareLookup(reader, sources),
+    leaderboard: prepareLeaderboard(reader, sources),
+    answers: prepareAnswers(isSecure),
+    refusals: prepareRefusals(isSecure),
+    isReady: () => isReady(db),
+    portal: portal ?? createPortal(() => service.deps.config, report),
+  };
+  return service;
+}
+
+/**
+ * Answers a request for which the application itself threw, which should never happen. The request is unknown here, so the
+ * response and the log have a new id.
+ */
+export function refuseUncaught({ nextRequestId, refusals, log }: Service, error: unknown): Response {
+  const requestId = nextRequestId();
+  const { response } = refuse(refusals, error, null);
+  response.headers.set('X-Request-Id', requestId);
+  log.event('error', 'A request failed.', { requestId, cause: error });
+  return response;
+}
+
+/** Saves what keys have spent of their limits, and the usage; closes these and the reader. The caller closes the database. */
+export function closeService({ limits, usage, reader }: Service): void {
+  limits.close();
+  closeUsage(usage);
+  closeReader(reader);
+}

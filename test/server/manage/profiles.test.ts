@@ -1,0 +1,145 @@
+import { expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import { DAY_MS, isoTime } from '../../../shared/clock.ts';
+import { get } from '../../support/http.ts';
+import { exportText, importLines, jsonLines } from '../../support/import.ts';
+import { issue } from '../../support/keys.ts';
+import { expectRefused, sendLines, tokenFor } from '../../support/portal/manage.ts';
+import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
+
+// A backend's lines over HTTP. What a line does is tried in shared/profiles/import.
+
+async function sending() {
+  const world = pageWorld();
+  const server = await serverOfPages(world);
+  const token = tokenFor(world.access, { rights: ['profiles'] });
+  const send = (query: string, ...lines: (object | string)[]) => sendLines(server, token, query, jsonLines(...lines));
+  const stored = async () =>
+    (await exportText(world.access))
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  return { ...world, server, token, send, stored };
+}
+
+const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
+const BEA = { id: 8, username: 'bea', email: 'bea@example.org' };
+
+test('lookups see imported lines at once, and sending the same lines again is harmless', async () => {
+  const { access, server, send, stored } = await sending();
+  await importLines(access, [{ id: 1, username: 'owner', email: 'owner@example.org' }]);
+  const { secret } = await issue(access, { profile: 'owner', permissions: ['api.lookup'] });
+  for (const imported of [2, 2]) {
+    const answer = await send('', ADA, BEA);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(await answer.json()).toMatchObject({ imported, deleted: 0, refused: [] });
+  }
+  expect(await (await get(server, '/api/lookup/uid/8', secret)).json()).toMatchObject({ username: 'bea' });
+  for (const deleted of [1, 0]) {
+    const answer = await send('?mode=merge', { id: 7, displayName: 'Ada L' }, { id: 8, deleted: true });
+    expect(await answer.json()).toMatchObject({ imported: 1, deleted });
+  }
+  expect((await get(server, '/api/lookup/uid/8', secret)).status).toBe(404);
+  expect((await stored()).find(({ id }) => id === 7)).toMatchObject({ ...ADA, displayName: 'Ada L' });
+});
+
+test('each line is applied or refused by itself, the 9 999th of 10 000 too', async () => {
+  const { send, stored } = await sending();
+  const lines: (object | string)[] = Array.from({ length: 10_000 }, (_, at) => ({ id: at + 1, username: `user${at}` }));
+  lines[9_998] = '{';
+  const answer = await send('', ...lines);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject({ imported: 9_999, refused: [{ line: 9_999, id: null }] });
+  expect(await stored()).toHaveLength(9_999);
+}, 30_000);
+
+test('more than 10 000 lines or 16 MiB are refused, with or without a Content-Length, and nothing is imported', async () => {
+  const { server, token, stored } = await sending();
+  const long = Buffer.alloc(16 * 1024 * 1024 + 1, 0x20);
+  for (const body of ['\n'.repeat(10_001), long, new Blob([long]).stream()]) {
+    const sentence = await expectRefused(await sendLines(server, token, '', body), 413, 'too_many_lines');
+    expect(sentence).toContain('10000 lines and 16 MiB');
+  }
+  expect(await stored()).toEqual([]);
+});
+
+test('a request that is cut off changes nothing, and does not block the next one', async () => {
+  const { server, token, send, stored } = await sending();
+  const body = jsonLines(ADA, BEA);
+  for (const length of [0, 10, jsonLines(ADA).length, body.length - 1]) {
+    await cutOff(server.port, token, body, length);
+    expect(await stored()).toEqual([]);
+  }
+  let answer = await send('', ADA, BEA);
+  for (; answer.status === 429; answer = await send('', ADA, BEA)) await Bun.sleep(10);
+  expect([answer.status, (await stored()).length]).toEqual([200, 2]);
+});
+
+test('a second request at a time gets 429 with Retry-After', async () => {
+  const { send, stored } = await sending();
+  const answers = await Promise.all([send('', ADA), send('', BEA)]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 429]);
+  const late = answers.find(({ status }) => status === 429) as Response;
+  expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await stored()).toHaveLength(1);
+});
+
+test('a token’s limits are enforced: e-mail addresses, and the number of erasures', async () => {
+  const { access, server, stored } = await sending();
+  await importLines(access, [ADA]);
+  const token = tokenFor(access, { name: 'careful', excludesContactFields: true, eraseLimit: 0 });
+  const lines = jsonLines({ id: 7, username: 'ada' }, { ...ADA, email: 'eve@example.org' }, { id: 7, deleted: true });
+  expect(await (await sendLines(server, token, '', lines)).json()).toMatchObject({
+    imported: 1,
+    refused: [
+      { line: 2, id: 7, field: 'email', reason: 'email may not be changed with this token' },
+      { line: 3, id: 7, field: 'deleted' },
+    ],
+  });
+  expect(await stored()).toMatchObject([ADA]);
+});
+
+test('as-of skips and counts profiles that were written or erased here since then; an impossible time is refused', async () => {
+  const { clock, send, stored } = await sending();
+  await send('', ADA, { id: 9, username: 'gone' });
+  const asOf = isoTime(clock.nowMs());
+  clock.advance(1_000);
+  await send('?mode=merge', { id: 7, banned: true }, { id: 9, deleted: true });
+  for (const query of ['', 'mode=merge&']) {
+    const answer = await send(`?${query}as-of=${asOf}`, { ...ADA, banned: false }, BEA, { id: 9, username: 'gone' });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { imported: 1, newer: 2 }]);
+  }
+  expect(await stored()).toMatchObject([{ ...ADA, banned: true }, BEA]);
+  const day = (days: number) => isoTime(clock.nowMs() + days * DAY_MS);
+  for (const time of [day(1), day(-41), 'yesterday', '']) {
+    const sentence = await expectRefused(await send(`?as-of=${time}`, ADA), 400, 'bad_parameter');
+    expect(sentence).toStartWith('as-of m');
+  }
+});
+
+test('a body that is not JSON Lines, and a malformed query, are refused', async () => {
+  const { server, token, send } = await sending();
+  for (const headers of [{ 'Content-Type': 'application/json' }, { 'Content-Encoding': 'gzip' }]) {
+    await expectRefused(await sendLines(server, token, '', jsonLines(ADA), headers), 415, 'not_lines');
+  }
+  for (const query of ['?mode=other', '?partial=1', '?mode=merge&mode=merge', '?prune=1']) {
+    await expectRefused(await send(query, ADA), 400, 'bad_parameter');
+  }
+});
+
+/** Begins a request, and closes the connection after `length` bytes of the body. */
+function cutOff(port: number, token: string, body: string, length: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const lines = [
+    'POST /manage/v1/profiles HTTP/1.1',
+    'Host: a',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/jsonl',
+    `Content-Length: ${body.length}`,
+  ];
+  const socket = connect(port, '127.0.0.1', () =>
+    socket.write(`${lines.join('\r\n')}\r\n\r\n${body.slice(0, length)}`, () => socket.destroy()),
+  );
+  socket.on('close', () => resolve());
+  return promise;
+}
