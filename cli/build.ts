@@ -15,11 +15,7 @@ const folder = mkdtempSync(join(dirname(file), 'build-'));
 try {
   const built = join(folder, basename(file));
   await Bun.build({
-    entrypoints: ['main.ts', '../server/process/workers/worker.ts', '../server/process/portal-thread.ts'].map((path) =>
-      join(import.meta.dir, path),
-    ),
-    // All in one folder, so that the code that starts a thread finds the thread's file next to it, as in the source.
-    naming: { entry: '[name].[ext]' },
+    entrypoints: [join(import.meta.dir, 'main.ts')],
     target: 'bun',
     format: 'esm',
     // Each command loads only its own chunks, as bytecode: it starts five times faster than from one plain bundle.

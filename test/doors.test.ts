@@ -27,7 +27,6 @@ import {
   unescaped,
 } from './support/portal/pages.ts';
 import { insertProfile } from './support/profiles.ts';
-import { drawHalf, drawQuarter, seededRandom } from './support/rounds.ts';
 
 // Every operation of the table, performed by every role on their own key, another's and an unknown one, through every
 // door. The table says who may do what, and each door must agree. A new entry needs no line here. The pages are tried by those
@@ -331,60 +330,26 @@ function sentenceOf(said: string): string {
   return fault === undefined ? said : plainNumbers(unescaped(fault));
 }
 
-const LIMITS = [
-  '5/1d 60/1m',
-  ' 60/1m,, 5/1d\n',
-  '60/60s',
-  '60/1m 7/60s',
-  '0/1m',
-  '1000001/1m',
-  '1/32d',
-  '',
-  '1/1s;2/1m',
-];
+const LIMITS = [' 60/1m,, 5/1d\n', '1000001/1m'];
 
 // An empty time has no flag.
-const TIMES = [
-  ' 90d ',
-  'never',
-  '90D',
-  '1s',
-  '2126-01-31',
-  '2126-02-30',
-  '2126-01-31T12:00+01:00',
-  '2020-01-01',
-  '10000-01-01',
-];
+const TIMES = [' 90d ', '2126-02-30'];
 
-/** Values of a field that are trimmed, sorted, refused, or stored in a different form. */
+/** A value of a field that is trimmed, sorted or stored in a different form, and one that is refused; others are tried at the rule. */
 function oddValues(input: string, schema: z.core.$ZodType): unknown[] {
   const { kind, bounds } = factsOf(schema);
   if (kind === 'rate limits') return LIMITS.map((text) => new Typed(text));
   if (kind === 'time') return TIMES.map((text) => new Typed(text));
-  if (input === 'successorOf') return ['', ' ', UNKNOWN];
-  if (kind === 'permissions') return [['api.leaderboard', 'api.lookup', 'api.lookup'], ['api.write'], []];
+  if (input === 'successorOf') return [UNKNOWN];
+  if (kind === 'permissions') return [['api.leaderboard', 'api.lookup', 'api.lookup'], []];
   if (bounds === undefined || kind === 'hidden') return [];
   const good = String(SAMPLES[input]);
-  const { min, max } = bounds;
-  const texts = [
-    ...[` \t${good}\r\n`, `\r\n${good}\r\nCRLF\rCR\nLF\r\r\n `, `${good}\u0007`, `${good}\u001b[31m`, '', '   '],
-    ...[
-      `  ${'x'.repeat(Math.max(1, min - 1))}\r\n `,
-      '😀'.repeat(max),
-      `${'x'.repeat(max - 2)}\r\nx`,
-      'x'.repeat(max + 1),
-    ],
-  ];
-  return kind === 'url' ? [...texts, 'ftp://example.org', 'https://example.org/a\r\nb'] : texts;
+  return [` \r\n${good}\r\nCRLF\rCR\nLF\r\r\n `, kind === 'url' ? 'ftp://example.org' : `${good}\u0007`];
 }
-
-// Several fields have the same kinds of values.
-const chance = seededRandom('values at doors');
 
 const WITH_VALUES = ALL_OPERATIONS.filter(({ event }) => event !== null).flatMap((operation) =>
   Object.entries(operation.input.shape).flatMap(([input, schema]) =>
-    // An eighth by default.
-    drawQuarter(drawHalf(oddValues(input, schema), chance), chance).map((value) => {
+    oddValues(input, schema).map((value) => {
       const shown = JSON.stringify(value instanceof Typed ? value.text : value);
       return [operation.name, input, shown.slice(0, 40), shown.length, { operation, value }] as const;
     }),

@@ -3,14 +3,14 @@ import { get } from '../support/http.ts';
 import { importLines } from '../support/import.ts';
 import { startServerProcess } from '../support/machine/server-process.ts';
 import { keyFor } from '../support/requests.ts';
-import { fewRounds } from '../support/rounds.ts';
+import { rounds } from '../support/rounds.ts';
 import { testDeps } from '../support/world.ts';
 
 // A serving process caches what it has read, but must show what this process commits.
 
 const PROFILES = 20;
 /** Half by an operator's own SQL, half by imports. */
-const COMMITS = 2 * fewRounds(200);
+const COMMITS = 2 * rounds(100);
 
 const createdAt = '2024-05-01T00:00:00.000Z';
 

@@ -16,7 +16,7 @@ import { runCommand } from '../../support/machine/command.ts';
 import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
 import { tokenFor } from '../../support/portal/manage.ts';
 import { refusal } from '../../support/refusal.ts';
-import { fewRounds, seededRandom } from '../../support/rounds.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
 const OPERATOR = onBox('root');
@@ -133,7 +133,7 @@ test('a restore that is killed at any moment never leaves a database with people
   const startedMs = performance.now();
   expect((await profilectl(['db', 'restore', file, '--yes', '--db', join(folder, 'other.db')])).code).toBe(0);
   const usualMs = performance.now() - startedMs;
-  const kills = fewRounds(10);
+  const kills = rounds(5);
   const random = seededRandom('killed restores');
   for (let kill = 0; kill < kills; kill++) {
     const child = Bun.spawn(profilectlWords(['db', 'restore', file, '--yes', '--db', db]), {

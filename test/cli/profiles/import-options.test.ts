@@ -7,10 +7,7 @@ import { importLines, jsonLines } from '../../support/import.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { usernamesIn } from '../../support/profiles.ts';
-import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
-
-const chance = seededRandom('inputs of profiles import');
 
 const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));
 
@@ -78,7 +75,7 @@ describe('--prune', () => {
   test('--prune-limit accepts only percentages, and only with --prune', async () => {
     const { file, importing, write } = await world(0);
     write(jsonLines(...profiles(1)));
-    for (const limit of drawHalf(['10', '101%', '-1%', 'x%', '%'], chance)) {
+    for (const limit of ['10', '101%', '-1%', 'x%', '%']) {
       expect((await importing([file, '--prune', `--prune-limit=${limit}`])).code).toBe(2);
     }
     expect((await importing([file, '--prune-limit', '10%'])).code).toBe(2);

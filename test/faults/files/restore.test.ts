@@ -10,11 +10,11 @@ import { jsonLines } from '../../support/import.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { enrol } from '../../support/portal/admins.ts';
-import { drawQuarter, rounds, seededRandom } from '../../support/rounds.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
-// A disk that fails once, at the system calls that `db restore` makes for the old database or the backup: at each in
-// `test:long`, by default at a random quarter of a quarter of the kinds. Skipped, and listed as such, if strace is missing or not
+// A disk that fails once, at the system calls that `db restore` makes for the old database or the backup, at a random one
+// of each kind. Skipped, and listed as such, if strace is missing or not
 // permitted to trace.
 
 /** The calls that fail. Locking and looking for files happens before and after reading and writing them. */
@@ -98,13 +98,6 @@ function timesIn(seen: string): [string, number][] {
   return CALLS.map((call) => [call, names.filter((name) => name === call).length]);
 }
 
-/** Which of `times` calls fail, the first being 1: as many as {@link rounds} says, at random. */
-function failing(times: number, random: () => number): number[] {
-  const order = Array.from({ length: times }, (_, at) => ({ when: at + 1, by: random() }));
-  const drawn = order.sort((a, b) => a.by - b.by).slice(0, times && rounds(times));
-  return drawn.map(({ when }) => when);
-}
-
 const made = HAS_STRACE ? await makeWorld() : '';
 
 test.skipIf(!HAS_STRACE)(
@@ -115,10 +108,9 @@ test.skipIf(!HAS_STRACE)(
     const calls = timesIn(seen);
     expect(calls.reduce((sum, [, times]) => sum + times, 0)).toBeGreaterThan(30);
     const random = seededRandom('failures of the database');
-    const kinds = calls.filter(([, times]) => times > 0);
-    const failures = drawQuarter(kinds, random).flatMap(([call, times]) =>
-      failing(times, random).map((when) => `inject=${call}:error=EIO:when=${when}`),
-    );
+    const failures = calls
+      .filter(([, times]) => times > 0)
+      .map(([call, times]) => `inject=${call}:error=EIO:when=${1 + Math.floor(random() * times)}`);
     const wrong = [];
     for (const failure of failures) {
       const { db, done, left, seen: failed } = await restoreIn(made, failure);
@@ -142,7 +134,9 @@ test.skipIf(!HAS_STRACE)(
     const { seen } = await restoreIn(made, 'trace=pread64', 'backup');
     const times = seen.split('\n').filter((line) => line.includes('pread64(')).length;
     expect(times).toBeGreaterThan(30);
-    for (const when of failing(times, seededRandom('failures of the backup')).filter((_, at) => at % 5 === 0)) {
+    const random = seededRandom('failures of the backup');
+    for (let round = 0; round < rounds(12); round++) {
+      const when = 1 + Math.floor(random() * times);
       const { done, left } = await restoreIn(made, `inject=pread64:error=EIO:when=${when}`, 'backup');
       expect(done.stderr).not.toMatch(/damaged|bug/);
       expect({ when, code: done.code, left }).toEqual({ when, code: 1, left: [] });

@@ -8,7 +8,6 @@ import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
-import { drawQuarter, seededRandom } from '../../support/rounds.ts';
 import { expectSound } from '../../support/storage/sound.ts';
 import { tempFolder } from '../../support/world.ts';
 
@@ -60,13 +59,12 @@ async function world(program: readonly string[] = profilectlWords([])) {
 }
 
 const INTERRUPTED = [
-  ['backup', 'SIGKILL', 'serve'],
   ['backup', 'SIGINT', 'restore'],
   ['restore', 'SIGKILL', 'backup'],
   ['upgrade', 'SIGKILL', 'serve'],
 ] as const;
 
-for (const [what, signal, next] of drawQuarter(INTERRUPTED, seededRandom('interrupted copies'))) {
+for (const [what, signal, next] of INTERRUPTED) {
   test.skipIf(!HAS_STRACE)(
     `the copy that an interrupted ${what} leaves (${signal}) is named by status, and removed by the next ${next}`,
     async () => {

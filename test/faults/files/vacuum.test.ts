@@ -9,7 +9,7 @@ import { eraseProfile } from '../../support/erase.ts';
 import { exportText, importLines } from '../../support/import.ts';
 import { isOpenIn } from '../../support/machine/open-files.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
-import { fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 import { markedProfile, marksBeside } from '../../support/storage/marks.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
@@ -50,7 +50,7 @@ function start(db: string) {
 test('a vacuum leaves no trace of erased profiles among many, imported repeatedly and erased in three ways', async () => {
   const deps = testDeps();
   const draw = seededRandom('erased profiles');
-  const ids = Array.from({ length: fewRounds(16_000, 1 / 4) }, (_, index) => index + 1);
+  const ids = Array.from({ length: rounds(4_000) }, (_, index) => index + 1);
   /** Random ids, `part` times as many as there are, some of them repeated. */
   const random = (part: number) => Array.from({ length: part * ids.length }, () => 1 + Math.floor(draw() * ids.length));
   const put = async (lines: readonly object[], options?: { merge: true }) =>
@@ -109,7 +109,7 @@ test('a vacuum killed at any moment leaves the database unchanged and no files, 
 
 test('of two simultaneous vacuums at least one succeeds, and the other may report that one is running', async () => {
   const deps = erasedWorld();
-  for (let round = 0; round < fewRounds(3); round++) {
+  for (let round = 0; round < rounds(1); round++) {
     const codes = await Promise.all(
       [start(deps.config.databasePath), start(deps.config.databasePath)].map((one) => one.exited),
     );

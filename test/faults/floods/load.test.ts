@@ -7,14 +7,14 @@ import { get } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { keyFor } from '../../support/requests.ts';
-import { fewRounds, rounds, TRIES_ALL } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { expectSound } from '../../support/storage/sound.ts';
 import { testDeps } from '../../support/world.ts';
 
 // A server process under load while other processes work on its database.
 
 /** Several batches of an import. */
-const PROFILES = TRIES_ALL ? 2_000 : 1_000;
+const PROFILES = 1_000;
 const VERSIONS = 1 + rounds(3);
 
 /** The pause between exports and between VACUUMs, in which the imports get the lock on a slow machine, too. */
@@ -178,7 +178,7 @@ test('an import killed at any moment stores each batch completely or not at all,
   const file = join(deps.folder, 'killed.jsonl');
   const isBegun = sqlite.prepare('SELECT 1 FROM profiles WHERE id = 1 AND display_name = ?');
   // The first import measures how long one takes here; the last one completes what the killed ones left.
-  const parts = fc.sample(fc.integer({ min: 20, max: 110 }), fewRounds(16));
+  const parts = fc.sample(fc.integer({ min: 20, max: 110 }), rounds(8));
   const ends: (number | 'when a batch is in' | null)[] = [null, ...parts, 'when a batch is in', null];
   let wholeMs = 0;
   for (const [at, end] of ends.entries()) {

@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { cleanEnvironment } from '../../support/cli.ts';
-import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const MIB = 1_048_576;
 
-for (const mode of drawHalf(['batches', 'strict'], seededRandom('modes of a large import'))) {
+for (const mode of ['batches', 'strict']) {
   test(`the memory of imports and exports does not grow with the file: ${mode}`, async () => {
     const result = await run(mode);
     expect(result).toMatchObject({ imported: 100_000, exported: 100_000 });

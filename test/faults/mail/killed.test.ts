@@ -14,7 +14,7 @@ import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
 import { sendDueMails } from '../../support/mail/due.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { drawHalf, rounds, seededRandom } from '../../support/rounds.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testConfig, testDeps } from '../../support/world.ts';
 
 // Mails without a secret, with real processes and mail servers: each promised mail arrives, whatever is killed.
@@ -71,37 +71,33 @@ test('whenever a reject command is killed, the owner is mailed exactly what it h
   expect(rejected.length).toBeGreaterThan(0);
 }, 120_000);
 
-test.each(drawHalf(['1', '2'], seededRandom('workers that deliver')))(
-  'a server with WORKERS=%s delivers what a command could not, exactly once, while it answers requests',
-  async (workers) => {
-    const held = Promise.withResolvers<void>();
-    const arrived = Promise.withResolvers<void>();
-    const smtp = await startSmtp({
-      onMessage: async () => {
-        arrived.resolve();
-        await held.promise;
-      },
-    });
-    const deps = testDeps();
-    insertProfile(deps.db);
-    const identifier = await request(deps);
-    const run = await profilectl(['keys', 'reject', identifier, '--reason', 'No.'], {
-      variables: { DATABASE_PATH: deps.config.databasePath },
-    });
-    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('MAIL_URL is not set here')]);
-    const variables = { ...variablesOf(deps.config.databasePath, smtp.url), WORKERS: workers };
-    const server = await startServerProcess(variables);
-    await arrived.promise;
-    expect((await get(server, '/readyz')).status).toBe(200);
-    expect(smtp.received).toEqual([]);
-    held.resolve();
-    await server.see(new RegExp(`The rejection mail about key ${identifier} was sent`));
-    expect(await server.end('SIGTERM')).toBe(0);
-    expect(smtp.received).toHaveLength(1);
-    expect(server.printed()).not.toContain('owner1@');
-  },
-  60_000,
-);
+test('a server delivers what a command could not, exactly once, while it answers requests', async () => {
+  const held = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const smtp = await startSmtp({
+    onMessage: async () => {
+      arrived.resolve();
+      await held.promise;
+    },
+  });
+  const deps = testDeps();
+  insertProfile(deps.db);
+  const identifier = await request(deps);
+  const run = await profilectl(['keys', 'reject', identifier, '--reason', 'No.'], {
+    variables: { DATABASE_PATH: deps.config.databasePath },
+  });
+  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('MAIL_URL is not set here')]);
+  const variables = variablesOf(deps.config.databasePath, smtp.url);
+  const server = await startServerProcess(variables);
+  await arrived.promise;
+  expect((await get(server, '/readyz')).status).toBe(200);
+  expect(smtp.received).toEqual([]);
+  held.resolve();
+  await server.see(new RegExp(`The rejection mail about key ${identifier} was sent`));
+  expect(await server.end('SIGTERM')).toBe(0);
+  expect(smtp.received).toHaveLength(1);
+  expect(server.printed()).not.toContain('owner1@');
+}, 60_000);
 
 test.skipIf(NO_MOUNT !== null)(
   'a mail waits while the disk is full, and is sent once there is space',

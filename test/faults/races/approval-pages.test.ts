@@ -28,14 +28,13 @@ async function startSilentSmtp() {
 }
 
 /** A pending key and a signed-in admin. `send` approves the key on its page, `page` reads how the attempt is shown. */
-async function prepare(variables: Record<string, string>) {
+async function prepare() {
   const smtp = await startSilentSmtp();
   const settings = {
     DATABASE_PATH: join(tempFolder(), 'profiles.db'),
     MAIL_URL: smtp.url,
     MAIL_FROM: 'keys@example.net',
     PUBLIC_URL: 'http://localhost:3000',
-    ...variables,
   };
   openDatabase(settings.DATABASE_PATH, 'serve').$client.close();
   const access = openAccess(testConfig(settings));
@@ -60,14 +59,14 @@ async function prepare(variables: Record<string, string>) {
 }
 
 /** The same with a server process. */
-async function approving(variables: Record<string, string>) {
-  const prepared = await prepare(variables);
+async function approving() {
+  const prepared = await prepare();
   const server = await startServerProcess(prepared.settings);
   return { ...prepared, server, arrived: prepared.smtp.arrived };
 }
 
 test('SIGTERM: an approval in progress is stored as not confirmed before the server exits', async () => {
-  const { access, identifier, server, send, page, arrived } = await approving({ WORKERS: '2' });
+  const { access, identifier, server, send, page, arrived } = await approving();
   expect((await send(server)).status).toBe(303);
   await arrived;
   expect(await page(server)).toBe('open');
@@ -84,7 +83,7 @@ test('SIGTERM: an approval in progress is stored as not confirmed before the ser
 }, 60_000);
 
 test('after a kill during mailing the next server shows the attempt as open, and starts no second one before its lease ends', async () => {
-  const { settings, access, identifier, server, send, page, arrived } = await approving({});
+  const { settings, access, identifier, server, send, page, arrived } = await approving();
   expect((await send(server)).status).toBe(303);
   await arrived;
   await server.end('SIGKILL');

@@ -6,7 +6,7 @@ import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { request } from '../../support/keys.ts';
 import { startLineChild } from '../../support/line-child.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { fewRounds, seededRandom } from '../../support/rounds.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Processes that approve the same key at the same moment while another one holds the write lock.
@@ -23,7 +23,7 @@ test('four approvals of one key that wait for a lock send one mail and make it A
     Array.from({ length: PROCESSES }, () => startLineChild(join(import.meta.dir, 'approve-child.ts'), databasePath)),
   );
   const other = openDatabase(databasePath, 'use').$client;
-  for (let id = 1; id <= fewRounds(200, 1 / 8); id++) {
+  for (let id = 1; id <= rounds(25); id++) {
     insertProfile(deps.db, { id });
     const identifier = await request(deps, { profile: `user${id}` });
     other.run('BEGIN IMMEDIATE');

@@ -13,7 +13,7 @@ import { issue, request } from '../../support/keys.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
-import { drawHalf, fewRounds, seededRandom } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { remainingInFile } from '../../support/storage/quota-file.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -83,7 +83,7 @@ describe('changes that are killed, or made at the same time', () => {
 
   test('a change killed at any time is stored with its history as a whole, or not at all', async () => {
     const wholeMs = await changeMs();
-    const kills = fc.sample(fc.integer({ min: 10, max: 150 }), fewRounds(24)).map((part) => (wholeMs * part) / 100);
+    const kills = fc.sample(fc.integer({ min: 10, max: 150 }), rounds(12)).map((part) => (wholeMs * part) / 100);
     const outcomes = { changed: 0, asBefore: 0 };
     const runOne = async (afterMs: number) => {
       const { identifier } = await newKey();
@@ -102,7 +102,7 @@ describe('changes that are killed, or made at the same time', () => {
 
   test('simultaneous changes build on each other, or are refused because they were confirmed for an older version of the key', async () => {
     const wholeMs = await changeMs();
-    const kills = fc.sample(fc.integer({ min: 30, max: 200 }), fewRounds(4)).map((part) => (wholeMs * part) / 100);
+    const kills = fc.sample(fc.integer({ min: 30, max: 200 }), rounds(2)).map((part) => (wholeMs * part) / 100);
     for (const killAfterMs of [null, ...kills]) {
       const { identifier } = await newKey();
       const limits = ['7/1h', '8/1h', '9/1h'];
@@ -119,7 +119,7 @@ describe('changes that are killed, or made at the same time', () => {
   }, 120_000);
 
   test('a simultaneous change and revocation both succeed, the revocation last, or one is refused', async () => {
-    for (let turn = 0; turn < fewRounds(5); turn++) {
+    for (let turn = 0; turn < rounds(2); turn++) {
       const { identifier } = await newKey();
       const [changed, revoked] = await runAtOnce(
         [
@@ -142,7 +142,7 @@ describe('changes that are killed, or made at the same time', () => {
   test('a killed approval of a replacement key retires the old key if, and only if, the replacement is Active', async () => {
     const outcomes: Record<string, number> = {};
     const wholeMs = await changeMs();
-    const kills = fc.sample(fc.integer({ min: 30, max: 250 }), fewRounds(20)).map((part) => (wholeMs * part) / 100);
+    const kills = fc.sample(fc.integer({ min: 30, max: 250 }), rounds(10)).map((part) => (wholeMs * part) / 100);
     const runOne = async (afterMs: number | null) => {
       const { identifier: old } = await newKey();
       const { profile } = showKey(deps, old) as { profile: string };
@@ -192,11 +192,11 @@ function change(deps: Deps, identifier: string, ...limits: string[]) {
   return changeKey(deps, { identifier, change: { rateLimits: parseRateLimits(limits) }, by: onBox('admin') });
 }
 
-describe.each(drawHalf(['1', '2'], seededRandom('workers during changes')))('a server with %s workers', (WORKERS) => {
+describe('a running server', () => {
   test('applies a changed limit exactly from 10 ms after the commit, also after a restart and a crash', async () => {
     const deps = testDeps();
     const { secret, identifier } = await keyFor(deps, ['30/1h']);
-    const variables = { DATABASE_PATH: deps.config.databasePath, WORKERS };
+    const variables = { DATABASE_PATH: deps.config.databasePath };
     const counted: Counted = { server: await startServerProcess(variables), secret };
     /** Used within the window of an hour, in which nothing expires during this test, and within that of a day. */
     const spent = { hour: 0, day: 0 };
@@ -244,12 +244,12 @@ describe.each(drawHalf(['1', '2'], seededRandom('workers during changes')))('a s
   test('admits at most the new quota and at least 99.9% of it when quotas above 1 024 change under load', async () => {
     const deps = testDeps();
     const { secret, identifier } = await keyFor(deps, ['1500/1h']);
-    const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath, WORKERS });
+    const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath });
     const counted = { server, secret };
     let spent = 0;
     for (const quota of [3_000, 900, 3_500, 5_000]) {
       let isDone = false;
-      // Four clients send requests throughout, so that all workers see the change between requests.
+      // Four clients send requests throughout, so that it sees the change between requests.
       const clients = Array.from({ length: 4 }, async () => {
         while (!isDone) if (await isAdmitted(counted, 50)) spent += 50;
       });

@@ -20,7 +20,7 @@ import {
   type Raced,
 } from '../../support/portal/doors.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { drawQuarter, fewRounds, rounds, seededRandom } from '../../support/rounds.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 
 // Two simultaneous decisions on the keys of a profile, by people and programs through different doors, during
 // lookups. Each confirms what it was shown, at its own moment.
@@ -31,18 +31,9 @@ const TAKES_EFFECT_MS = 10;
 /** The longest time for which another connection holds the lock. */
 const HELD_MS = 12;
 
-/** All fifteen pairs, as a tournament of five days on which each operation meets another one: one day by default. */
-const DAYS = OPERATIONS_RACED.slice(1).map((_, day, { length }) =>
-  [0, 1, 2].map((match): [Raced, Raced] => {
-    const places = match === 0 ? [day, length] : [(day + match) % length, (day + length - match) % length];
-    const [one = 0, other = 0] = places.sort((a, b) => a - b);
-    return [OPERATIONS_RACED[one] as Raced, OPERATIONS_RACED[other] as Raced];
-  }),
+const PAIRS = OPERATIONS_RACED.flatMap((one, at) =>
+  OPERATIONS_RACED.slice(at + 1).map((other) => [one, other] as const),
 );
-const DRAWN = drawQuarter(DAYS, seededRandom('days of decisions at once')).slice(0, fewRounds(DAYS.length)).flat();
-/** Always with the pair in which a secret could go to an address that nobody has seen. */
-const MAILING = DAYS.flat().filter((pair) => pair.join() === 'approve,address' && !DRAWN.includes(pair));
-const PAIRS = [...DRAWN, ...MAILING];
 
 /** Pairs in which the first decision prevents the second, so that the outcome shows the order. */
 const CLASHING = [
@@ -50,8 +41,8 @@ const CLASHING = [
   ...['withdraw address', 'withdraw erase', 'suspend erase'],
 ];
 
-/** Less than a tenth of the usual part, except in `test:long`, because each pair takes 200 ms a round. */
-const ROUNDS = rounds(200) >= 200 ? rounds(200) : rounds(12);
+/** Few, because each pair takes 200 ms a round. */
+const ROUNDS = rounds(4);
 
 const world = await doorWorld();
 const { access, server, children, doors } = world;

@@ -11,7 +11,7 @@ import { changeByHand } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startLineChild } from '../../support/line-child.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { fewRounds, seededRandom } from '../../support/rounds.ts';
+import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // One process shows something and acts after a confirmation; another changes it around that moment, sometimes with
@@ -66,7 +66,7 @@ function expectBoth(ends: readonly string[]): void {
 test('the secret is mailed to the address that was shown, or not at all', async () => {
   const folder = `${deps.config.databasePath}.mail`;
   const ends: string[] = [];
-  for (let id = 1; id <= fewRounds(200); id++) {
+  for (let id = 1; id <= rounds(100); id++) {
     insertProfile(deps.db, { id, email: `old${id}@example.org` });
     const identifier = await request(deps, { profile: `user${id}` });
     const { shown, end } = await race(`approve ${identifier}`, () =>
@@ -88,7 +88,7 @@ test('the secret is mailed to the address that was shown, or not at all', async 
 test('values kept with Enter are never written back', async () => {
   const ends: string[] = [];
   const mine = [{ quota: 1, windowSeconds: 60 }];
-  for (let id = 1_001; id <= 1_000 + fewRounds(200); id++) {
+  for (let id = 1_001; id <= 1_000 + rounds(100); id++) {
     insertProfile(deps.db, { id });
     const { identifier } = await issue(deps, { profile: `user${id}` });
     const { end } = await race(`change ${identifier}`, () =>
@@ -110,7 +110,7 @@ test.each([
   '%s acts on the profile that was shown, whoever has its name by then',
   async (verb, firstId) => {
     const ends: string[] = [];
-    for (let round = 1; round <= fewRounds(200); round++) {
+    for (let round = 1; round <= rounds(100); round++) {
       const [id, otherId, name] = [firstId + 2 * round, firstId + 2 * round + 1, `ada${firstId + round}`];
       insertProfile(deps.db, { id, username: name });
       insertProfile(deps.db, { id: otherId, username: `eve${firstId + round}` });

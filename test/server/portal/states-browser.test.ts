@@ -12,7 +12,6 @@ import { keepCookie, type OpenPage, startBrowser } from '../../support/portal/br
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable } from '../../support/portal/looking.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
-import { drawHalf, drawQuarter, seededRandom } from '../../support/rounds.ts';
 
 // Accessibility of confirmations, lists and keys in states that other tests don't cover.
 
@@ -72,19 +71,13 @@ test.skipIf(!hasChromium)(
     expect(await page.locator('#replace').isVisible()).toBe(true);
     await lookAs(empty ?? '', '/keys', 'API keys');
     // The pages of their keys differ in few elements from an Active key's.
-    for (const key of drawQuarter([...ended, suspended], seededRandom('keys that do not work'))) {
+    for (const key of [...ended.slice(0, 1), suspended]) {
       await lookAs(other ?? '', `/keys/${key}`, 'Bot');
     }
     await lookAs(admin, '/admin?choose=all', 'Reject 2 requests?', () =>
       page.locator('.bar').getByRole('button', { name: 'Reject' }).click(),
     );
-    const confirmations = [
-      [active, 'Suspend “Bot with every outcome”?', 'Suspend…'],
-      [suspended, 'Revoke “Bot”?', 'Revoke…'],
-    ] as const;
-    for (const [key, heading, name] of drawHalf(confirmations, seededRandom('confirmations of an admin'))) {
-      await lookAs(admin, `/admin/keys/${key}`, heading, () => press(page, name));
-    }
+    await lookAs(admin, `/admin/keys/${suspended}`, 'Revoke “Bot”?', () => press(page, 'Revoke…'));
     await lookAs(admin, '/admin/people', 'Remove a passkey?', () => press(page, 'Remove Blue key'));
   },
   120_000,

@@ -18,7 +18,6 @@ import { importLines } from '../../support/import.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { nextVersion } from '../../support/machine/upgrade.ts';
 import { keyFor } from '../../support/requests.ts';
-import { drawHalf, seededRandom } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -203,14 +202,12 @@ test('a stopping server ends a running VACUUM, and logs no failure', async () =>
 });
 
 describe('as a process', () => {
-  for (const WORKERS of drawHalf(['1', '2'], seededRandom('workers beside a VACUUM'))) {
-    test(`"profilectl serve" with WORKERS=${WORKERS} starts one VACUUM, by its own program`, async () => {
-      const { deps } = await world();
-      const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath, WORKERS });
-      await server.see(/The database was vacuumed in \d+ ms/);
-      expect(await server.end()).toBe(0);
-      expect(server.printed().match(/vacuum/g)).toHaveLength(1);
-      expect(readErasures(deps.db.$client).tracesSinceMs).toBeNull();
-    });
-  }
+  test('"profilectl serve" starts one VACUUM, by its own program', async () => {
+    const { deps } = await world();
+    const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath });
+    await server.see(/The database was vacuumed in \d+ ms/);
+    expect(await server.end()).toBe(0);
+    expect(server.printed().match(/vacuum/g)).toHaveLength(1);
+    expect(readErasures(deps.db.$client).tracesSinceMs).toBeNull();
+  });
 });

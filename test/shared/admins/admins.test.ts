@@ -20,7 +20,7 @@ import { CLIENT, testAccess } from '../../support/portal/access.ts';
 import { enrol, registerAt, secretOf, signIn } from '../../support/portal/admins.ts';
 import { createAuthenticator } from '../../support/portal/authenticator.ts';
 import { refusal } from '../../support/refusal.ts';
-import { fewRounds } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
 const variables = { PUBLIC_URL: 'https://api.example.org' };
@@ -207,7 +207,7 @@ describe('a link for registering a passkey', () => {
           return false;
         }
       });
-    for (let round = 0; round < fewRounds(40); round++) {
+    for (let round = 0; round < rounds(20); round++) {
       const name = `Grace${round}`;
       const added = await atOnce('add', name);
       expect([round, added.filter((text) => text === 'refused').length]).toEqual([round, 1]);

@@ -7,12 +7,12 @@ import { VARIABLES } from '../../../shared/config/variables.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { looseMode } from '../../../shared/file-mode.ts';
 import { ANY_CHARACTER } from '../../support/input-values.ts';
-import { fewRounds } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const NAMES = Object.keys(VARIABLES);
 // A sixteenth by default.
-const ROUNDS = { numRuns: fewRounds(8_000, 1 / 4) };
+const ROUNDS = { numRuns: rounds(2_000) };
 
 /** Part of all secret values here; no sentence may contain it. */
 const SECRET = 'hunter2hunter2';
@@ -91,6 +91,6 @@ test('no sentence contains a secret, whether from a variable or a file', () => {
       const source = isInFile ? { [`${name}_FILE`]: file } : { [name]: value };
       expect(refusalOf(() => readConfig(source))?.message ?? '').not.toContain(SECRET);
     }),
-    { numRuns: fewRounds(2_000, 1 / 4) },
+    { numRuns: rounds(500) },
   );
 });

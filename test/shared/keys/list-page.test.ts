@@ -6,7 +6,6 @@ import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { drawQuarter, seededRandom } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // The pages of a list of keys.
@@ -38,7 +37,6 @@ async function world() {
 }
 
 const { deps, clock, page, pagesOf } = await world();
-const chance = seededRandom('lengths of pages of keys');
 
 test('the pages together are the whole list, for every filter and length', async () => {
   const filters: ListInput[] = [
@@ -52,7 +50,7 @@ test('the pages together are the whole list, for every filter and length', async
   for (const filter of filters) {
     const whole = (await keysListed(deps, filter)).map(({ identifier }) => identifier);
     expect(whole.length).toBeGreaterThan(0);
-    for (const limit of drawQuarter([1, 2, 5, 50], chance)) {
+    for (const limit of [1, 2, 5, 50]) {
       const found = await pagesOf(filter, limit);
       expect([filter, limit, found.flat()]).toEqual([filter, limit, whole]);
       expect(found.slice(0, -1).every(({ length }) => length === limit)).toBe(true);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
-import { fewRounds } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { use } from '../../support/storage/limits.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
@@ -108,7 +108,7 @@ describe('changed limits', () => {
       fc.asyncProperty(exact, async ([first, steps]) => {
         await runAlone(first, steps, ({ admitted, room, count }) => expect(admitted).toBe(count <= room));
       }),
-      { numRuns: fewRounds(80) },
+      { numRuns: rounds(40) },
     );
   }, 60_000);
 
@@ -120,7 +120,7 @@ describe('changed limits', () => {
           else if (!admitted) expect(room - count).toBeLessThan(2 * Math.ceil(9_000 / 1_024));
         });
       }),
-      { numRuns: fewRounds(40) },
+      { numRuns: rounds(20) },
     );
   }, 60_000);
 });

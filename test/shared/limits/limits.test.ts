@@ -7,7 +7,7 @@ import { quotaPath } from '../../../shared/limits/file/store.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { limitsTime, startTimeline } from '../../../shared/limits/time.ts';
-import { rounds, TRIES_ALL } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { left as leftOf, use as useOf } from '../../support/storage/limits.ts';
 import { afterCrash, logSize } from '../../support/storage/quota-file.ts';
 import { tempFolder, testClock } from '../../support/world.ts';
@@ -174,7 +174,7 @@ describe('the log of the file', () => {
       use(limits, 5, keys[0]);
       clock.advance(3_000);
       void limits.save();
-      if (turn % (TRIES_ALL ? 250 : 1_000) !== 0) continue;
+      if (turn % 1_000 !== 0) continue;
       const second = open(afterCrash(path));
       for (const key of keys) expect(left(second, key)).toEqual(left(limits, key));
       second.close();
@@ -192,7 +192,7 @@ describe('the log of the file', () => {
       for (const key of busy) if (turn % 7 !== 0) use(limits, 300, key);
       clock.advance(100);
       void limits.save();
-      if (turn % (TRIES_ALL ? 99 : 397) !== 0) continue;
+      if (turn % 397 !== 0) continue;
       const second = open(afterCrash(path));
       for (const key of busy) expect(left(second, key)).toEqual(left(limits, key));
       second.close();
@@ -211,7 +211,7 @@ describe('the log of the file', () => {
       if (turn % 30 < 2) use(limits, 1 + (turn % 30), brief);
       use(limits, 1, keys[0]);
       void limits.save();
-      if (turn % (TRIES_ALL ? 37 : 149) !== 0) continue;
+      if (turn % 149 !== 0) continue;
       const expected = [left(limits, brief), left(limits, keys[0])];
       path = afterCrash(path);
       limits.close();

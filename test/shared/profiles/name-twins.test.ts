@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { foldName, nameFault } from '../../../shared/profiles/name.ts';
 import { importLines, namesById } from '../../support/import.ts';
-import { drawQuarter, rounds, seededRandom } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Names that differ only in spelling are the same name.
@@ -124,18 +124,12 @@ const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}
 /** Unassigned and private-use characters, which are most code points. They fold to themselves. */
 const UNASSIGNED = /[\p{Cn}\p{Co}]/u;
 
-/** A block of only ideographs; of these, a quarter is tried by default. */
-const IDEOGRAPHS = /^\p{Unified_Ideograph}*$/u;
-
 /** All characters in blocks of 256, without unassigned ones that are not forbidden. */
 function blocks(): string[][] {
   const all = Array.from({ length: 0x1100 }, (_, block) =>
     Array.from({ length: 256 }, (_, at) => String.fromCodePoint(256 * block + at)),
   );
-  const tried = all.map((letters) => letters.filter((letter) => !UNASSIGNED.test(letter) || FORBIDDEN.test(letter)));
-  const areIdeographs = (letters: string[]) => IDEOGRAPHS.test(letters.join(''));
-  const ideographs = drawQuarter(tried.filter(areIdeographs), seededRandom('blocks of ideographs'));
-  return [...tried.filter((letters) => !areIdeographs(letters)), ...ideographs];
+  return all.map((letters) => letters.filter((letter) => !UNASSIGNED.test(letter) || FORBIDDEN.test(letter)));
 }
 
 test('no allowed character folds to a forbidden one, and folding a folded character changes nothing', () => {

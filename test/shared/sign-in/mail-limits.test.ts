@@ -11,7 +11,7 @@ import { importLines } from '../../support/import.ts';
 import { createMailCounter } from '../../support/mail/mail-counter.ts';
 import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
 import { startActor } from '../../support/portal/sign-in-acts.ts';
-import { fewRounds } from '../../support/rounds.ts';
+import { rounds } from '../../support/rounds.ts';
 import { testClock } from '../../support/world.ts';
 
 const MINUTE_MS = 60_000;
@@ -140,7 +140,7 @@ async function expectCounted(
       expect(isAdmitted({ browserSecret })).toBe(counter.ask(under, clock.nowMs()));
     }
   });
-  await fc.assert(property, { numRuns: fewRounds(runs), interruptAfterTimeLimit: 20_000 });
+  await fc.assert(property, { numRuns: rounds(runs / 2), interruptAfterTimeLimit: 20_000 });
 }
 
 test('the limits agree with a naive counter, for all spellings of names, addresses and networks, and when the clock jumps', async () => {

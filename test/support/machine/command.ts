@@ -1,7 +1,6 @@
 import { mock } from 'bun:test';
 import { Readable, Writable } from 'node:stream';
-import { type CommandOptions, commandEnvironment, type Finished, fromSource, profilectl } from '../cli.ts';
-import { TRIES_ALL } from '../rounds.ts';
+import { type CommandOptions, commandEnvironment, type Finished, fromSource } from '../cli.ts';
 import { noteOutput } from '../secret-search.ts';
 
 /** The command that runs now: two at once would exchange their arguments, variables and output. */
@@ -13,11 +12,9 @@ let next = 0;
 /**
  * Runs `profilectl` without a terminal, as `profilectl` of cli.ts does, but in this process, which takes a fifth of the time:
  * cli/main.ts is evaluated again, with its own arguments, variables, input and output. For what a command reads, does and
- * prints. Tests of open files, locks, signals, arguments that are not UTF-8, and of what it loads, start a process; in `bun run
- * test:long` all do.
+ * prints. Tests of open files, locks, signals, arguments that are not UTF-8, and of what it loads, start a process.
  */
 export function runCommand(words: readonly string[], options: CommandOptions = {}): Promise<Finished> {
-  if (TRIES_ALL) return profilectl(words, options);
   const done = running.then(() => runAlone(words, options));
   running = done.catch(() => undefined);
   return done;

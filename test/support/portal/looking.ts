@@ -1,71 +1,57 @@
 import { expect } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { CDPSession, Page } from 'playwright-core';
-import { drawHalf, drawQuarter, seededRandom, TRIES_ALL } from '../rounds.ts';
 import { resize, toolsOf } from './browser.ts';
 
 /** Takes half as long to load as the text in the package's `source`. */
 const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-
-/** The widths of windows in which pages must fit. Light and dark pages differ in their colours only. */
-const WIDTHS = [1280, 960, 700, 641, 390, 320];
 
 type Window = { width: number; colorScheme: 'light' | 'dark' };
 
 /** The axe rules that depend on colours. */
 const OF_COLOURS = { runOnly: ['color-contrast'] };
 
-/** The windows in which axe runs, and its rules if it runs in all of them. A narrow one shows other parts of the document. */
-const AXE_WINDOWS: (Window & { rules: object })[] = [
-  { width: 1280, colorScheme: 'light', rules: {} },
-  { width: 1280, colorScheme: 'dark', rules: OF_COLOURS },
-  { width: 390, colorScheme: 'light', rules: OF_COLOURS },
-  { width: 320, colorScheme: 'dark', rules: {} },
-];
+/**
+ * The windows in which pages must fit, and in which axe runs on them. A narrow one shows other parts of the document, and dark
+ * pages differ in their colours only.
+ */
+const WINDOWS = [
+  { width: 1280, colorScheme: 'light' },
+  { width: 320, colorScheme: 'dark' },
+] as const satisfies Window[];
+
+/** Where else pages must fit: below the width at which the menu folds, and on a phone. */
+const OTHER_WIDTHS = [641, 390];
 
 /** The controls that must be at least 24 pixels high (WCAG 2.2, 2.5.8): all except links within text. */
 const TARGETS =
   'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 
 /**
- * Expects that the page is accessible and fits into windows of six widths: nothing is wider than its container, controls are at
- * least 24 pixels high, and axe finds no violations. In `bun run test:long` axe runs wide and narrow, light and dark. By
- * default the page must fit into the narrowest window and two others, and axe runs on the first page of each test file,
- * and on each other page in one of four runs, with all rules in one of its four windows; all are drawn for each page. Afterwards
- * the window is narrow and dark, and all details in the page's main part are open. `within` selects the part to check if the
- * rest is not ours.
+ * Expects that the page is accessible and fits into windows of four widths: nothing is wider than its container, controls are at
+ * least 24 pixels high, and axe finds no violations, wide and light, and narrow and dark. Afterwards the window is narrow and
+ * dark, and all details in the page's main part are open. `within` selects the part to check if the rest is not ours.
  */
 export async function expectUsable(page: Page, within = 'html'): Promise<void> {
-  const browser = page.context().browser() ?? page;
-  const count = (CHECKS.get(browser) ?? 0) + 1;
-  CHECKS.set(browser, count);
-  const tools = await toolsOf(page);
-  const random = seededRandom(`axe: ${await page.title()} ${count}`);
-  const drawn = TRIES_ALL || count === 1 || random() < 0.25 ? drawQuarter(AXE_WINDOWS, random) : [];
-  const widths = [NARROWEST, ...drawn.map(({ width }) => width), ...drawQuarter(WIDTHS, random)];
-  if (drawn.length > 0) await loadAxe(tools);
-  for (const width of WIDTHS.filter((one) => widths.includes(one))) {
-    await resize(page, width);
-    await expectNone(page, { width }, `(${MISFITS})(${JSON.stringify({ width, within, targets: TARGETS })})`);
-    for (const { rules, ...window } of drawn.filter((one) => one.width === width)) {
-      await expectNoViolation(page, window, within, drawn.length === 1 ? {} : rules);
-    }
+  await loadAxe(await toolsOf(page));
+  for (const width of OTHER_WIDTHS) await expectFitting(page, width, within);
+  for (const window of WINDOWS) {
+    await expectFitting(page, window.width, within);
+    await expectNoViolation(page, window, within, {});
   }
-  await page.emulateMedia({ colorScheme: 'dark' });
 }
 
-/** How often {@link expectUsable} has looked at a page of each test file, which has its own connection to the browser. */
-const CHECKS = new WeakMap<object, number>();
-
-const NARROWEST = Math.min(...WIDTHS);
+async function expectFitting(page: Page, width: number, within: string): Promise<void> {
+  await resize(page, width);
+  await expectNone(page, { width }, `(${MISFITS})(${JSON.stringify({ width, within, targets: TARGETS })})`);
+}
 
 /** Expects that axe finds enough contrast on a page that {@link expectUsable} checks elsewhere, with other colours. */
 export async function expectContrast(page: Page): Promise<void> {
-  const wide = AXE_WINDOWS.filter(({ width }) => width === 1280);
   await loadAxe(await toolsOf(page));
   await resize(page, 1280);
-  for (const { rules: _, ...window } of drawHalf(wide, seededRandom(`contrast: ${await page.title()}`))) {
-    await expectNoViolation(page, window, 'html', OF_COLOURS);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await expectNoViolation(page, { width: 1280, colorScheme }, 'html', OF_COLOURS);
   }
 }
 

@@ -10,7 +10,6 @@ import { addPasskey, keepCookie, type OpenPage, resize, startBrowser } from '../
 import { hasChromium } from '../../../support/portal/chromium.ts';
 import { expectUsable, hiddenInFocus } from '../../../support/portal/looking.ts';
 import { serverOfPages } from '../../../support/portal/pages.ts';
-import { drawHalf, drawQuarter, seededRandom } from '../../../support/rounds.ts';
 
 // The effort of deciding, measured in a real Chromium: clicks, touches of the passkey, key presses, and positions on the page.
 
@@ -207,21 +206,16 @@ describe.skipIf(!hasChromium)('an admin', () => {
     const { page, count } = await signIn('Frances');
     await count();
     const key = await page.locator('input[name="chosen"]').first().getAttribute('value');
-    const random = seededRandom('windows and pages to tab through');
     const hidden: unknown[] = [];
     const opened: string[] = [];
     const sticking: string[] = [];
-    const withoutBar = ['overview', 'log', 'people'].map(
-      (path) => [path, () => page.goto(`${QUEUE}/${path}`)] as const,
-    );
     const pages: (readonly [path: string, open: () => Promise<unknown>])[] = [
       ['queue', () => page.locator('input[name="chosen"]').first().check()],
       ['key', () => page.goto(`${QUEUE}/keys/${key}`)],
-      ...drawQuarter(withoutBar, random),
+      ['log', () => page.goto(`${QUEUE}/log`)],
     ];
-    // Most is sticky on a phone.
-    const PHONE = [390, 844] as const;
     const windows = [
+      [390, 844],
       [1280, 800],
       [320, 256],
     ] as const;
@@ -229,7 +223,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
       '["sticky", "fixed"].includes(getComputedStyle(document.querySelector(".bar") ?? document.body).position)';
     for (const [path, open] of pages) {
       await open();
-      for (const [width, height] of [PHONE, ...drawHalf(windows, random)]) {
+      for (const [width, height] of windows) {
         await resize(page, width, height);
         opened.push(`${path} at ${width}`);
         if (await page.evaluate<boolean>(isSticky)) sticking.push(`${path} at ${width}`);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { canMove, MOVES } from '../../../../shared/keys/key.ts';
 import { type Approvable, closingResult, decideBegin, mayActivate } from '../../../../shared/keys/life/approval.ts';
-import { TRIES_ALL } from '../../../support/rounds.ts';
 
 // Every interleaving of several approvers, withdrawals, rejections, revocations, crashes, lost acknowledgements and expired
 // leases, on the pure decisions of the product. A step is one transaction or one outcome of the mail server; nothing smaller
@@ -34,7 +33,7 @@ type Protocol = {
 
 const PRODUCT: Protocol = { begin: decideBegin, mayActivate, hashFirst: false };
 
-const MAX = { approvers: 3, attempts: TRIES_ALL ? 4 : 3, time: 3 } as const;
+const MAX = { approvers: 3, attempts: 3, time: 3 } as const;
 const LEASE = 1;
 
 function start(): World {

@@ -13,7 +13,7 @@ import { issue, keysListed } from '../../../support/keys.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
 import { refusal } from '../../../support/refusal.ts';
-import { fewRounds } from '../../../support/rounds.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { createClockModel } from '../../../support/storage/clock-model.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
@@ -160,6 +160,6 @@ test('a key is Active, expired, or stored as expired exactly when a model says s
       }
       expect(checkDatabase(deps.db).faults).toEqual([]);
     }),
-    { numRuns: fewRounds(60) },
+    { numRuns: rounds(30) },
   );
 }, 60_000);

@@ -6,7 +6,7 @@ import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { onBox } from '../../../support/actors.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
 import { MAIL_CONFIG } from '../../../support/mail/config.ts';
-import { fewRounds } from '../../../support/rounds.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { storedProfiles } from '../../../support/storage/import-model.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
@@ -142,6 +142,6 @@ test('a file with --as-of changes exactly the profiles that were not written or 
       expect(stored as unknown[]).toEqual(wanted.sort(([a], [b]) => Number(a) - Number(b)));
       deps.db.$client.close();
     }),
-    { numRuns: fewRounds(160) },
+    { numRuns: rounds(80) },
   );
 }, 120_000);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { importLines, namesById } from '../../../support/import.ts';
-import { fewRounds } from '../../../support/rounds.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
 const ada = { id: 1, username: 'ada' };
@@ -186,6 +186,6 @@ test('for any lines, names and rows agree, and all refused lines are reported', 
         .values();
       expect(held).toEqual([[0]]);
     }),
-    { numRuns: fewRounds(150) },
+    { numRuns: rounds(75) },
   );
 });

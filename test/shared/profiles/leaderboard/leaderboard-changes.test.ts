@@ -7,7 +7,7 @@ import { type Leaderboard, prepareLeaderboard } from '../../../../shared/profile
 import type { Body } from '../../../../shared/profiles/lookup/body.ts';
 import { prepareProfiles } from '../../../../shared/profiles/lookup/cache.ts';
 import { importLines } from '../../../support/import.ts';
-import { fewRounds } from '../../../support/rounds.ts';
+import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 
 // Commits by others, while the board keeps entries that need not be read again.
@@ -147,7 +147,7 @@ describe('after commits of any kind by other processes', () => {
           expect(pages()).toEqual(freshPages(deps.config.databasePath));
         }
       }),
-      { numRuns: fewRounds(25) },
+      { numRuns: rounds(12) },
     );
   }, 60_000);
 });
