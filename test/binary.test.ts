@@ -75,8 +75,8 @@ describe('in an empty folder, with an empty PATH', () => {
     writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada","email":"ada@example.org"}\n');
     writeFileSync(join(folder, 'settings.env'), 'MAIL_URL=file:mails\n', { mode: 0o600 });
     const profilectl = async (...words: string[]) => {
-      const { code, stdout } = await run(folder, [...words, '--json', '--env-file', 'settings.env']);
-      expect(code).toBe(0);
+      const { code, stdout, stderr } = await run(folder, [...words, '--json', '--env-file', 'settings.env']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       return JSON.parse(stdout);
     };
     expect(await profilectl('profiles', 'import', 'in.jsonl')).toMatchObject({ imported: 1, refused: [] });

@@ -79,7 +79,8 @@ export async function performAndPrint<Input extends object>(
   operation: Operation<Input, unknown>,
   input: Input,
 ): Promise<Outcome> {
-  if (operation.continuation !== null) notice('Mailing the secret…');
+  // Only a person who waits needs it.
+  if (operation.continuation !== null && process.stderr.isTTY) notice('Mailing the secret…');
   const outcome = (await context.perform(operation, input)) as Outcome;
   if (outcome.warning !== null) notice(`Warning: ${outcome.warning}`);
   await printKey(context, outcome.identifier);

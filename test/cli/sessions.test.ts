@@ -8,12 +8,17 @@ import { testAccess } from '../support/portal/access.ts';
 // Each file of sessions/ has sessions with the commands of one noun: `# what it shows`, and then `$ profilectl …` lines, which
 // run in order in a fresh world. Below each command is what it printed: stdout as it is, stderr with `! `, and `[exit code]`
 // unless it is 0. `$ cat > name <<< text` writes a file beside the database; `$ profilectl … <<< text` types stdin, in which
-// `\n` is a line break. Identifiers have names that later commands may use, such as `<id-001>`; secrets, times and the
-// folder look the same in each run. `UPDATE=1 bun test test/cli/sessions.test.ts` records; read what it recorded.
+// `\n` is a line break; `$ NAME=value profilectl …` sets a variable. Identifiers have names that later commands may use, such as `<id-001>`; secrets, times of
+// these days and the folder look the same in each run. `UPDATE=1 bun test test/cli/sessions.test.ts` records; read what it recorded.
 
 const FOLDER = join(import.meta.dir, 'sessions');
 
 const IDENTIFIERS = 'SELECT identifier FROM api_keys UNION ALL SELECT identifier FROM platform_tokens';
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** Whether the moment of the run decides on a time. Others were typed. */
+const isNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < WEEK_MS;
 
 /** Gives identifiers, secrets, links, times and the folder stable names as wide as they are, and finds identifiers again. */
 function naming({ db, folder }: Access & { folder: string }) {
@@ -26,8 +31,9 @@ function naming({ db, folder }: Access & { folder: string }) {
       const stable = printed
         .replaceAll(folder, '<folder>')
         .replace(/(?<=pl[kpt]_[0-9A-Za-z]{8}_)[0-9A-Za-z]{38}/g, '<secret>')
+        .replace(/(?<= pending +)\d+s/g, '0s')
         .replace(/(?<=\/enrol#)[\w-]{43}/g, '<secret>')
-        .replace(/\d{4}-\d{2}-\d{2}[T ][\d:.]{5,12}/g, (time) => time.replace(/\d/g, '0'));
+        .replace(/\d{4}-\d{2}-\d{2}[T ][\d:.]{5,12}/g, (time) => (isNow(time) ? time.replace(/\d/g, '0') : time));
       return [...names].reduce((text, [real, name]) => text.replaceAll(real, name), stable);
     },
     reveal: (typed: string) =>
@@ -47,6 +53,8 @@ async function replay(session: string): Promise<string> {
     DATABASE_PATH: access.config.databasePath,
     PUBLIC_URL: 'https://api.example.org',
     MAIL_URL: `file:${join(access.folder, 'mail')}`,
+    // Otherwise the history names the user who runs the tests.
+    SUDO_USER: 'root',
   };
   const names = naming(access);
   const lines: string[] = [];
@@ -55,12 +63,15 @@ async function replay(session: string): Promise<string> {
     if (line.startsWith('#')) continue;
     const [command = '', input = ''] = names.reveal(line.slice(2)).split(' <<< ');
     const stdin = input.replaceAll('\\n', '\n');
-    const [program, ...words] = wordsOf(command);
+    const typed = wordsOf(command);
+    const at = typed.findIndex((word) => !/^[A-Z_]+=/.test(word));
+    const settings = Object.fromEntries(typed.slice(0, at).map((word) => word.split(/=(.*)/, 2)));
+    const [program, ...words] = typed.slice(at);
     if (program === 'cat') {
       writeFileSync(join(access.folder, basename(words.at(-1) ?? '')), stdin, { mode: 0o600 });
       continue;
     }
-    const { code, stdout, stderr } = await runCommand(words, { variables, stdin });
+    const { code, stdout, stderr } = await runCommand(words, { variables: { ...variables, ...settings }, stdin });
     lines.push(...names.hide(stdout).split('\n').slice(0, -1));
     lines.push(
       ...names

@@ -25,27 +25,6 @@ describe('profilectl admins', () => {
     expect((await signIn(access, authenticator)).signed.name).toBe('Grace');
   });
 
-  test('add warns if DEVELOPER_PLATFORM is off, because the link does not work then', async () => {
-    const { variables, run } = world();
-    expect((await run('admins', 'add', 'Grace')).stderr).not.toContain('DEVELOPER_PLATFORM');
-    const off = await runCommand(['admins', 'add', 'Ada'], { variables: { ...variables, DEVELOPER_PLATFORM: 'off' } });
-    expect([off.code, off.stderr.includes('DEVELOPER_PLATFORM is off, so this link does not work')]).toEqual([0, true]);
-  });
-
-  test('add refuses a PUBLIC_URL at which passkeys can’t work, and a name that is in use or invalid; remove an unknown name', async () => {
-    const { variables, run } = world();
-    const onAddress = { ...variables, PUBLIC_URL: 'http://127.0.0.1:3000' };
-    const done = await runCommand(['admins', 'add', 'Grace'], { variables: onAddress });
-    expect(done).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('set PUBLIC_URL to') });
-    expect((await run('admins', 'add', 'Grace')).code).toBe(0);
-    expect(await run('admins', 'add', 'grace')).toMatchObject({ code: 1, stdout: '' });
-    expect(await run('admins', 'add', 'x'.repeat(65))).toMatchObject({ code: 2, stdout: '' });
-    expect(await run('admins', 'remove', 'Ada', '--yes')).toMatchObject({
-      code: 1,
-      stderr: 'There is no admin Ada.\n',
-    });
-  });
-
   test('list and remove print JSON with --json', async () => {
     const { access, run } = world();
     await enrol(access, 'Grace');

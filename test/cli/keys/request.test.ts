@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DESCRIPTION, keysListed } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
@@ -18,13 +17,6 @@ beforeEach(() => {
 });
 
 const FLAGS = ['--name', 'Bot', '--permission', 'api.lookup', '--project-url', 'https://example.org'];
-const LINES = [
-  'Shows badges beside names:',
-  '',
-  '  - in our chat, a few lookups a minute',
-  '  - on the page of members',
-];
-const TEXT = LINES.join('\n');
 
 /** `keys request` in a terminal, without flags for the description and the expected usage. */
 const ask = (more: Record<string, string> = {}) =>
@@ -85,38 +77,6 @@ describe('the whole request', () => {
     await terminal.answer('Expected usage', KEY.enter);
     await terminal.answer('Send this request?', `${KEY.down.repeat(7)}${KEY.enter}`);
     expect(await terminal.exited).toBe(130);
-    expect(await requested()).toBeUndefined();
-  });
-});
-
-describe('--description-file', () => {
-  const run = (file: string, stdin: string | Uint8Array = '', ...more: string[]) =>
-    runCommand(['keys', 'request', '--profile', profile, ...FLAGS, '--description-file', file, ...more], {
-      variables,
-      stdin,
-    });
-
-  test('reads the description from a file, or from stdin with "-", and keeps its lines', async () => {
-    const file = join(deps.folder, 'about.txt');
-    writeFileSync(file, `${TEXT}\r\n`);
-    expect(await run(file)).toMatchObject({ code: 0, stderr: '' });
-    expect(await requested()).toMatchObject({ description: TEXT });
-    const { stdout } = await run('-', `${TEXT} (stdin)\n`, '--json');
-    expect(JSON.parse(stdout).description).toBe(`${TEXT} (stdin)`);
-  });
-
-  test('refuses an unreadable, binary, too long or too short file, and a file together with --description (exit code 2)', async () => {
-    for (const [file, stdin, more, sentence] of [
-      [join(deps.folder, 'none.txt'), '', [], /^--description-file names a file that can't be read/],
-      [deps.folder, '', [], /^--description-file names a file that can't be read/],
-      ['/dev/zero', '', [], /larger than 64 KiB/],
-      ['-', new Uint8Array([0xff, 0xfe, 0x41]), [], /UTF-8/],
-      ['-', 'Too short.', [], /Describe it in 70 more characters/],
-      ['-', TEXT, ['--description', TEXT], /are mutually exclusive/],
-    ] as const) {
-      const { code, stdout, stderr } = await run(file, stdin, ...more);
-      expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(sentence) });
-    }
     expect(await requested()).toBeUndefined();
   });
 });

@@ -1,44 +1,21 @@
 import { describe, expect, test } from 'bun:test';
-import { historyText, keyText } from '../../../cli/keys/print.ts';
 import { columnsOf, wrapLine } from '../../../cli/terminal/output.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
-import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
-import { changeByHand } from '../../support/import.ts';
-import { DESCRIPTION, issue, request } from '../../support/keys.ts';
+import { DESCRIPTION, request } from '../../support/keys.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { testDeps } from '../../support/world.ts';
 
 const deps = testDeps();
 insertProfile(deps.db);
 const variables = { DATABASE_PATH: deps.config.databasePath };
 const LONG = `${'word '.repeat(60)}end.\nhttps://example.org/${'x'.repeat(120)} and on.`;
 
-const labelsOf = (identifier: string) =>
-  keyText(showKey(deps, identifier), Number.POSITIVE_INFINITY)
-    .split('\n')
-    .map((line) => line.slice(0, 16).trim());
-
 describe('keys show', () => {
-  test('omits the fields of the grant if there was no approval', async () => {
-    const grant = ['Granted', 'Rate limits', 'Expires'];
-    const pending = await request(deps, { name: 'Waiting' });
-    const asked = labelsOf(pending);
-    expect(asked.filter((label) => [...grant, 'Decided'].includes(label))).toEqual([]);
-    await rejectKey(deps, { identifier: pending, reason: 'Not yet.', by: onBox('admin') });
-    expect(labelsOf(pending).filter((label) => grant.includes(label))).toEqual([]);
-    expect(labelsOf(pending)).toContain('Decided');
-    const withdrawn = await request(deps, { name: 'Gone' });
-    await withdrawKey(deps, { identifier: withdrawn, by: onBox('ada') });
-    expect(labelsOf(withdrawn).filter((label) => grant.includes(label))).toEqual([]);
-    const { identifier } = await issue(deps, { name: 'Granted' });
-    expect(labelsOf(identifier)).toEqual(expect.arrayContaining([...grant, 'Decided']));
-  });
-
   test('wraps and indents long texts only on a terminal', async () => {
     const identifier = await request(deps, { name: 'Long', description: `${DESCRIPTION} ${LONG}` });
     const off = await runCommand(['keys', 'show', identifier], { variables });
@@ -88,15 +65,4 @@ test('an identifier in the wrong letter case is refused with the right one', asy
   const none = await runCommand(['keys', 'show', '00000000'], { variables });
   expect(none).toEqual({ code: 1, stdout: '', stderr: `${UNKNOWN_KEY}\n` });
   withdrawKey(deps, { identifier, by: onBox('ada') });
-});
-
-test('a pending request shows when the e-mail address of its profile was changed, also in its history', async () => {
-  const clock = testClock();
-  const deps = testDeps({ clock });
-  insertProfile(deps.db);
-  const identifier = await request(deps);
-  changeByHand(deps, 'user1', () => ({ email: 'other@example.org' }));
-  const text = keyText(showKey(deps, identifier), Number.POSITIVE_INFINITY);
-  expect(text).toContain('address changed at 2026-01-01T00:00:00.000Z, after this was requested');
-  expect(historyText(keyHistory(deps, identifier))).toMatch(/operator \(on the box\) +address changed +pending/);
 });

@@ -64,16 +64,6 @@ describe('keys usage', () => {
     expect([idle.days.length, idle.lastUsedAt]).toEqual([30, null]);
   });
 
-  test('names the default number of days in its help', async () => {
-    expect((await w.run('usage', '--help')).stdout).toContain('1 to 400; default: 30\n');
-  });
-
-  test('refuses an invalid number of days, and an unknown key', async () => {
-    const { code, stderr } = await w.run('usage', w.used, '--days=-1');
-    expect([code, stderr]).toEqual([2, 'The number of days must be a whole number from 1 to 400.\n']);
-    expect((await w.run('usage', '00000000')).code).toBe(1);
-  });
-
   test('fits any width, with at least one cell for each outcome that occurred', () => {
     const days = [
       { day: '2026-01-01', ...NOTHING, ok: 1_000_000, failed: 1 },

@@ -16,18 +16,6 @@ async function left(db: string): Promise<number> {
   return (await runCommand(['profiles', 'export', '--db', db])).stdout.split('\n').length - 1;
 }
 
-test('without a terminal nothing is erased unless --yes is given', async () => {
-  const db = await world();
-  const { code, stderr } = await runCommand(['profiles', 'erase', 'ada', '--db', db]);
-  expect(code).toBe(2);
-  expect(stderr).toContain('--yes');
-  expect(await left(db)).toBe(2);
-  const done = await runCommand(['profiles', 'erase', 'lovelace', '--yes', '--db', db]);
-  expect(done).toEqual({ code: 0, stdout: 'Erased Ada (id 7).\n', stderr: '' });
-  expect(await left(db)).toBe(1);
-  expect((await runCommand(['profiles', 'erase', 'ada', '--yes', '--db', db])).code).toBe(1);
-});
-
 test('on a terminal one question names the profile, and any answer but yes changes nothing', async () => {
   const db = await world();
   for (const keys of [KEY.enter, `n${KEY.enter}`, KEY.ctrlC, KEY.ctrlD]) {

@@ -24,26 +24,6 @@ async function world(before: number) {
 }
 
 describe('--prune', () => {
-  test('erases profiles that are not in the file; if pruning is refused, the rest is imported (exit code 3)', async () => {
-    const { file, importing, write, count } = await world(20);
-    write(jsonLines(...profiles(18), { id: 50, username: 'new' }));
-    expect(await importing([file, '--prune'])).toEqual({
-      code: 0,
-      stdout: 'Imported 19 lines; erased 0 profiles; pruned 2 profiles.\n',
-      stderr: '',
-    });
-    write(jsonLines(...profiles(10)));
-    expect(await importing([file, '--prune', '--json'])).toEqual({
-      code: 3,
-      stdout: '{"imported":10,"deleted":0,"pruned":0,"newer":0,"refused":[],"dropped":{}}\n',
-      stderr:
-        '{"error":"Nothing was pruned: 9 of the 19 profiles are not in the file, and --prune-limit allows 10%. The rest was imported."}\n',
-    });
-    expect(count()).toBe(19);
-    expect((await importing([file, '--prune', '--prune-limit', '47.5%'])).code).toBe(0);
-    expect(count()).toBe(10);
-  });
-
   test('asks for confirmation on a terminal with the number of profiles, and erases none if declined (exit code 3)', async () => {
     const { file, db, write, count } = await world(20);
     write(jsonLines(...profiles(18)));
@@ -70,15 +50,6 @@ describe('--prune', () => {
     terminal.type('\u0003');
     await terminal.see('the file was imported, and nothing was pruned.');
     expect(await terminal.exited).toBe(130);
-  });
-
-  test('--prune-limit accepts only percentages, and only with --prune', async () => {
-    const { file, importing, write } = await world(0);
-    write(jsonLines(...profiles(1)));
-    for (const limit of ['10', '101%', '-1%', 'x%', '%']) {
-      expect((await importing([file, '--prune', `--prune-limit=${limit}`])).code).toBe(2);
-    }
-    expect((await importing([file, '--prune-limit', '10%'])).code).toBe(2);
   });
 });
 
@@ -244,47 +215,4 @@ describe('a file that is not JSON Lines', () => {
     const piped = Bun.spawnSync(['sh', '-c', `cat '${file}' | "$@"`, 'sh', ...words], { cwd: PROJECT, stderr: 'pipe' });
     expect(piped.stderr.toString()).toStartWith('The input is compressed with gzip.');
   });
-
-  test('a file of blank lines is refused, and --prune erases nothing', async () => {
-    const { file, importing, write, count } = await world(3);
-    write('\n   \n\r\n');
-    const { code, stderr } = await importing([file, '--prune', '--prune-limit', '100%']);
-    expect([code, stderr]).toEqual([1, `${file} has no lines; nothing was changed.\n`]);
-    expect(count()).toBe(3);
-  });
-});
-
-test('blank lines, links to javascript: and erasures of missing profiles are counted', async () => {
-  const { importing } = await world(1);
-  const links = [{ id: 'l', name: 'n', link: 'javascript:1' }];
-  const { code, stdout, stderr } = await importing(
-    ['-'],
-    jsonLines({ id: 1, username: 'u1', links }, '', '  ', { id: 70, deleted: true }, { id: 71, deleted: true }),
-  );
-  expect([code, stdout]).toEqual([0, 'Imported 1 line; erased 0 profiles.\n']);
-  expect(stderr.split('\n')).toEqual([
-    '1 link to javascript:, vbscript: or data: dropped.',
-    '2 blank lines skipped.',
-    "2 erasures skipped: the profile doesn't exist.",
-    '',
-  ]);
-});
-
-test('a file without "email" removes the addresses, with a warning; --merge keeps them, and null does not warn', async () => {
-  const { importing } = await world(0);
-  const file = (...emails: (string | null | undefined)[]) =>
-    jsonLines(...emails.map((email, at) => ({ id: at + 1, username: `u${at}`, email })));
-  const [both, none] = [file('a@example.org', 'b@example.org'), file(undefined, undefined)];
-  const warned = async (lines: string, ...flags: string[]) => (await importing(['-', ...flags], lines)).stderr;
-  expect(await warned(both)).toBe('');
-  expect(await warned(none)).toMatch(
-    /^Warning: The e-mail address of 2 profiles was removed, since the line has no "email"; .* With --merge, .* are kept\.\n$/,
-  );
-  expect(await warned(none)).toBe('');
-  await warned(both);
-  expect(await warned(none, '--merge')).toBe('');
-  expect(await warned(file('a@example.org', undefined), '--strict')).toStartWith(
-    'Warning: The e-mail address of 1 profile was removed',
-  );
-  expect(await warned(file(null, null))).toBe('');
 });

@@ -32,8 +32,3 @@ test('profiles sign-out ends all sessions of one owner, and of nobody else', asy
   const again = { id: 7, username: 'Ada', signedOut: true, endedSessions: 0 };
   expect(JSON.parse((await run('ada', '--json')).stdout)).toEqual(again);
 });
-
-test('profiles sign-out refuses an unknown name', async () => {
-  const { run } = world();
-  expect(await run('nobody')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no profile') });
-});

@@ -96,7 +96,7 @@ test('lists keys, admins, tokens, bans, erasures and restores, newest first, wit
   for (const theirs of ['A secret name', 'A reason', 'badges', 'ada', 'example.org']) expect(all).not.toContain(theirs);
 });
 
-test('filters by person, kind and time, lists page by page, and refuses invalid filters (exit code 2)', async () => {
+test('filters by person, kind and time, and lists page by page', async () => {
   const { variables, run } = await world();
   const access = testAccess({ variables });
   for (const name of ['Grace', 'Hopper', 'Ada']) addAdmin(access, name, onBox('operator'));
@@ -105,8 +105,6 @@ test('filters by person, kind and time, lists page by page, and refuses invalid 
     (await run('log', ...words)).lines.slice(1).map((line) => line.split('  ').at(-1));
   expect(await texts('--kind', 'admins')).toEqual(['Added admin Ada', 'Added admin Hopper', 'Added admin Grace']);
   expect(await texts('--kind', 'bans', '--kind', 'admin-added', '--since', '1h', '--by', 'operator')).toHaveLength(4);
-  expect(await run('log', '--by', 'owner')).toMatchObject({ code: 0, stdout: 'No entries.\n' });
-  expect(await run('log', '--since', '2999-01-01')).toMatchObject({ stdout: 'No entries.\n' });
   const first = await run('log', '--limit', '1', '--kind', 'admins');
   const [, after = ''] =
     /^\nNext page: profilectl log --kind admins --limit 1 --after (\S+)\n$/.exec(first.stderr) ?? [];
@@ -114,16 +112,6 @@ test('filters by person, kind and time, lists page by page, and refuses invalid 
   expect(await texts('--limit', '1', '--kind', 'admins', '--after', after)).toEqual(['Added admin Hopper']);
   const { next } = JSON.parse((await run('log', '--limit', '1', '--kind', 'admins', '--json')).stdout);
   expect(next).toBe(after);
-  const invalid: [words: string[], sentence: string][] = [
-    [['--since', 'soon'], '--since must be a duration such as 7d'],
-    [['--kind', 'x'], 'Unknown --kind; it is one of keys, admins, tokens, bans, erasures, restores, or a kind'],
-    [['--limit', '0'], '--limit must be a whole number'],
-    [['--after', 'x'], '--after must be the "next"'],
-  ];
-  for (const [words, sentence] of invalid) {
-    const { code, stdout, stderr } = await run('log', ...words);
-    expect([code, stdout, stderr.slice(0, sentence.length)]).toEqual([2, '', sentence]);
-  }
 });
 
 test('prints 50 entries at a time on a terminal, and the command for the next page', async () => {

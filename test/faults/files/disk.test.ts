@@ -97,7 +97,7 @@ function writers(pending: string, count: number): [string[], string?][] {
   const ask = ['keys', 'request', '--profile', 'n2', '--name', 'Bot', '--permission', 'api.lookup'];
   return [
     [['profiles', 'import', '-'], many],
-    [['keys', 'reject', pending, '--reason', 'No.']],
+    [['keys', 'approve', pending]],
     [[...ask, '--description', DESCRIPTION]],
     [['profiles', 'erase', 'n3', '--yes']],
   ];
