@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { openFile } from '../../shared/db/connect.ts';
 import { keyUsage } from '../../shared/usage/usage-view.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { changeBySql } from '../support/profiles.ts';
 import { keyFor, prepare } from '../support/requests.ts';
@@ -56,7 +57,7 @@ test('an import that locks the database does not delay requests; they are counte
   for (let turn = 0; turn < 50; turn++) expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
   expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(429);
   const limit = { quota: 50, windowSeconds: 86_400 };
-  while (remainingInFile(databasePath, identifier, limit, clock) !== 0) await Bun.sleep(20);
+  await eventually(() => remainingInFile(databasePath, identifier, limit, clock) === 0);
   importing.run('ROLLBACK');
   importing.close();
   await server.stop();

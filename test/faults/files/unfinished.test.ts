@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openFile } from '../../../shared/db/connect.ts';
 import { listUnfinished } from '../../../shared/db-files/unfinished.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { HAS_STRACE } from '../../support/machine/strace.ts';
 import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
@@ -100,7 +101,7 @@ test.skipIf(!HAS_STRACE)(
     const { elsewhere, startUntil, startNext, left, readStatus } = await world();
     const file = join(elsewhere, 'slow.sqlite');
     const { child: backup, trace } = startUntil('SIGSTOP', ['db', 'backup', file]);
-    while (!existsSync(trace) || !readFileSync(trace, 'utf8').includes('stopped by SIGSTOP')) await Bun.sleep(10);
+    await eventually(() => existsSync(trace) && readFileSync(trace, 'utf8').includes('stopped by SIGSTOP'));
     const whole = left();
     expect(whole).toHaveLength(2);
     expect((await readStatus()).unfinishedCopies).toEqual([]);

@@ -9,6 +9,7 @@ import { hasSecret } from '../../../shared/keys/key.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { parseRateLimits } from '../../../shared/limits/rate-limit.ts';
+import { eventually } from '../../support/eventually.ts';
 import { issue, request } from '../../support/keys.ts';
 import {
   type About,
@@ -128,7 +129,7 @@ function lookUp(secret: string) {
 
 /** Waits until no approval of the key is in progress. */
 async function settled(identifier: string): Promise<void> {
-  while (showKey(access, identifier).attempt?.result === 'open') await Bun.sleep(2);
+  await eventually(() => showKey(access, identifier).attempt?.result !== 'open');
 }
 
 /** The event of a decision, and events that may precede it because they do not change what was shown. */

@@ -3,6 +3,7 @@ import { systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { sessionsPath } from '../../../shared/sessions-file/sessions-path.ts';
+import { eventually } from '../../support/eventually.ts';
 import { serverOn } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
@@ -30,7 +31,7 @@ async function lockedWorld() {
     return { status: answer.status, page: await answer.text() };
   };
   // The thread has started, and has recorded this use of the session.
-  while ((await show('/developers/keys')).status !== 200) await Bun.sleep(10);
+  await eventually(async () => (await show('/developers/keys')).status === 200);
   const send = (path: string, form: Record<string, string>) =>
     fetchPage(server, path, { method: 'POST', headers, body: new URLSearchParams(form) });
   const hold = (which: 'database' | 'sessions') => {

@@ -5,6 +5,7 @@ import { DAY_MS, SETTLE_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import type { Mailer } from '../../../shared/mail/send.ts';
 import { onBox } from '../../support/actors.ts';
+import { eventually } from '../../support/eventually.ts';
 import { get, serverOn } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
@@ -41,7 +42,7 @@ test('a starting server reminds owners, answers requests while it does, and logs
   expect((await get(w.server, '/readyz')).status).toBe(200);
   expect(w.lines()).toEqual([]);
   w.accept();
-  while (w.lines().length === 0) await Bun.sleep(1);
+  await eventually(() => w.lines().length > 0);
   expect(w.lines().join()).toMatch(/^The reminder mail about key \w+ was sent\.$/);
   expect(JSON.stringify(w.server.log)).not.toContain('owner1@');
   expect(w.smtp.received.at(-1)?.to).toEqual(['owner1@example.org']);
@@ -76,7 +77,7 @@ test('a server whose clock may be wrong sends no reminders for ten minutes', asy
   await notifying.first;
   expect(reminders()).toBe(0);
   clock.advance(SETTLE_MS);
-  while (reminders() === 0) await Bun.sleep(10);
+  await eventually(() => reminders() > 0);
   await notifying.stop();
 }, 20_000);
 

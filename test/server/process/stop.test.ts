@@ -7,6 +7,7 @@ import { DRAIN_MS, HANDSHAKE_MS } from '../../../server/listen.ts';
 import { serve, startServer } from '../../../server/main.ts';
 import { openLogOutput } from '../../../server/observability/log.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
+import { eventually } from '../../support/eventually.ts';
 import { get, sendRaw, serverOn, startTestServer, takeApart } from '../../support/http.ts';
 import { TEST_CA, testCertificate } from '../../support/network/certificates.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -49,10 +50,10 @@ describe('stopping', () => {
     const socket = await slowClient(server.port);
     const request = `GET /api/leaderboard?limit=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
     socket.write(request);
-    while (!server.log.some((line) => line.route === '/api/leaderboard')) await Bun.sleep(1);
+    await eventually(() => server.log.some((line) => line.route === '/api/leaderboard'));
 
     const stopped = server.stop();
-    while ((await fetch(`${server.url}/healthz`).catch(() => null)) !== null) await Bun.sleep(5);
+    await eventually(async () => (await fetch(`${server.url}/healthz`).catch(() => null)) === null);
     // No further request on this connection: Bun 1.4.5 cuts off a response if another request arrives before it is sent.
     const text = await readAll(socket);
     await stopped;
@@ -88,7 +89,7 @@ describe('stopping', () => {
     const socket = await slowClient(server.port);
     const text = readAll(socket);
     socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\n');
-    while (server.log.length < 2) await Bun.sleep(1);
+    await eventually(() => server.log.length >= 2);
     await server.stop();
     const answers = (await text).split(/(?=HTTP\/1\.1 )/);
     expect(answers.map((answer) => takeApart(answer).status)).toEqual([200]);
@@ -103,7 +104,7 @@ describe('stopping', () => {
     const requestOf = (path: string, line = '', method = 'GET') =>
       `${method} ${path} HTTP/1.1\r\nHost: a\r\n${line}Authorization: Bearer ${secret}\r\n\r\n`;
     old.write(requestOf('/healthz'));
-    while (server.log.length < 2) await Bun.sleep(1);
+    await eventually(() => server.log.length >= 2);
 
     const stopped = server.stop();
     old.write(requestOf('/api/lookup/uid/7'));

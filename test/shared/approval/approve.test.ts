@@ -6,6 +6,7 @@ import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
 import { onBox } from '../../support/actors.ts';
+import { eventually } from '../../support/eventually.ts';
 import { approveKey, request } from '../../support/keys.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -138,7 +139,7 @@ test('withdrawn while the mail server does not answer: the error says that anoth
   const identifier = await request(base, { profile });
   const broken = await startBrokenSmtp({ dot: 'silence' });
   const approval = approve(mailingTo(broken.port, 1000), identifier);
-  while (!broken.seen.includes('dot')) await Bun.sleep(5);
+  await eventually(() => broken.seen.includes('dot'));
   withdrawKey(base, { identifier, by: onBox('owner') });
   const error = await approval;
   expect(error?.code).toBe('refused');

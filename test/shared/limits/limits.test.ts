@@ -7,6 +7,7 @@ import { quotaPath } from '../../../shared/limits/file/store.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { limitsTime, startTimeline } from '../../../shared/limits/time.ts';
+import { eventually } from '../../support/eventually.ts';
 import { rounds } from '../../support/rounds.ts';
 import { left as leftOf, use as useOf } from '../../support/storage/limits.ts';
 import { afterCrash, logSize } from '../../support/storage/quota-file.ts';
@@ -116,8 +117,7 @@ describe('at a restart', () => {
       second.close();
       return minute;
     };
-    const deadline = performance.now() + 10_000;
-    while (written() !== 40 && performance.now() < deadline) await Bun.sleep(20);
+    await eventually(() => written() === 40);
     expect(written()).toBe(40);
     limits.close();
   });

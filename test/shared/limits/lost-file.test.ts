@@ -6,6 +6,7 @@ import { quotaPath, readRecreatedAt } from '../../../shared/limits/file/store.ts
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { readStatus } from '../../../shared/upkeep/status.ts';
+import { eventually } from '../../support/eventually.ts';
 import { left, use } from '../../support/storage/limits.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
 import { type TestClock, tempFolder, testClock, testDeps } from '../../support/world.ts';
@@ -112,7 +113,7 @@ test('a lost quota file is recreated within seconds, even if no key is used', as
   first.close();
   const second = withOneThread(path, testClock());
   removeAll(quotaPath(path));
-  while (readRecreatedAt(path) === null) await Bun.sleep(10);
+  await eventually(() => readRecreatedAt(path) !== null);
   second.close();
   expect(second.reports).toHaveLength(1);
   const third = withOneThread(path, testClock());

@@ -6,6 +6,7 @@ import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { changeByHand, importLines } from '../../../support/import.ts';
 import { issue, mailedSecrets, request } from '../../../support/keys.ts';
 import { startSmtp } from '../../../support/mail/smtp.ts';
@@ -201,7 +202,7 @@ describe('while the e-mails are on their way', () => {
     const made = await queueOf(count, { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' });
     const answer = await send(made.world, made.grace, [...chosenIn(made.world, made.keys), ['approve', '']]);
     const arrived = async (wanted: number) => {
-      while (begun < wanted) await Bun.sleep(5);
+      await eventually(() => begun >= wanted);
     };
     return { ...made, begun: () => begun, answer, arrived, release: open.resolve };
   }
