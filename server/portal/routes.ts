@@ -49,7 +49,10 @@ const ADMINS_PAGES: readonly PageRoute[] = [
   get('/developers/enrol', 'anyone', enrolPage),
   post('/developers/enrol', 'anyone', enrol, { secret: 'secret', name: 'one', ...PASSKEY_FIELD }),
   get('/developers/admin/sign-in', 'anyone', adminSignInPage, ['next']),
-  post('/developers/admin/sign-in', 'anyone', adminSignIn, { next: 'unseen', ...PASSKEY_FIELD }),
+  {
+    ...post('/developers/admin/sign-in', 'anyone', adminSignIn, { next: 'unseen', ...PASSKEY_FIELD }),
+    limit: 'sign-ins',
+  },
   get('/developers/admin', 'admin', queue, ['after', 'choose', ...OUTCOME_QUERY]),
   get('/developers/admin/keys', 'admin', adminKeys, ['state', 'find', 'after']),
   get('/developers/admin/keys/:identifier', 'admin', adminKeyPage),
@@ -66,7 +69,10 @@ const ADMINS_PAGES: readonly PageRoute[] = [
 export const PAGE_ROUTES: readonly PageRoute[] = [
   get('/developers', 'anyone', home),
   get('/developers/sign-in', 'anyone', signInPage, ['next']),
-  post('/developers/sign-in', 'anyone', askForCode, { name: 'one', address: 'one', next: 'unseen' }),
+  {
+    ...post('/developers/sign-in', 'anyone', askForCode, { name: 'one', address: 'one', next: 'unseen' }),
+    limit: 'sign-ins',
+  },
   get('/developers/sign-in/code', 'anyone', codePage, ['next']),
   post('/developers/sign-in/code', 'anyone', signIn, { code: 'one', next: 'unseen' }),
   get('/developers/enter', 'anyone', enterPage, ['ticket']),
@@ -76,7 +82,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   post('/developers/sessions/end-all', 'signed in', endAll),
   post('/developers/sessions/:id/end', 'signed in', endOne),
   get('/developers/found', 'anyone', foundPage),
-  { ...post('/developers/found', 'anyone', reportLeaked, { secret: 'secret' }), writesMain: true },
+  { ...post('/developers/found', 'anyone', reportLeaked, { secret: 'secret' }), limit: 'texts', writesMain: true },
   ...OWNERS_PAGES,
   ...ADMINS_PAGES,
 ];

@@ -1,8 +1,6 @@
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { countFailure } from '../../http/throttle.ts';
-import { blockOf } from '../../http/transport.ts';
 import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
@@ -31,17 +29,15 @@ ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangero
 
 /**
  * `POST /developers/found`: revokes the Active and suspended keys whose secrets are in the text. The response is the same for
- * every text. Throws `too_many_failures` if an IP address sends more than 30 texts within a minute.
+ * every text. Guesses of secrets are limited by the route.
  */
 export function reportLeaked(context: PageContext): Outcome {
-  const { access, services, form, client } = context;
+  const { access, form } = context;
   const text = oneValue(form, 'secret');
   if (text.trim() === '') {
     const faults = new Map([['secret', 'Paste the secret that you found.']]);
     return { ...askForSecret(context, faults), refusal: 'refused_form' };
   }
-  // Guesses of secrets are limited like failed logins.
-  countFailure(services.leakReportThrottle, blockOf(client.address), 'texts');
   revokeLeakedKeys(access, text);
   return { seeOther: '/developers/found', flash: 'found' };
 }

@@ -5,6 +5,8 @@ import type { Session } from '../../../shared/sign-ins/row.ts';
 import { isUseDue, noteUse, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { runInBackground } from '../../background.ts';
 import { queryOf } from '../../http/parameters.ts';
+import { countFailure } from '../../http/throttle.ts';
+import { blockOf } from '../../http/transport.ts';
 import { FORM, pathParameters, readText, routeFor } from '../../thread/forwarded.ts';
 import { PAGE_ROUTES } from '../routes.ts';
 import type { PortalServices } from '../services.ts';
@@ -72,10 +74,21 @@ export function identifyVisitor(at: SentPage, open: (request: Request) => Portal
   const { config, request, cookie, isBehindUnknownProxy } = at;
   at.services = 'unopenable';
   const services = open(request);
+  at.services = services;
+  countLimited(services, at);
   const session = signInFault(config, isBehindUnknownProxy) === null ? sessionOf(services, cookie) : null;
   const person = session?.person ?? null;
   const flash = readCookie(config, cookie, 'flash');
   return Object.assign(at, { services, access: services.access, session, flash, person, name: session?.name ?? '' });
+}
+
+/** Throws `too_many_failures` if the IP address has sent this form too often. */
+function countLimited(
+  { signInThrottle, leakReportThrottle }: PortalServices,
+  { route: { limit }, client }: SentPage,
+): void {
+  if (limit === undefined) return;
+  countFailure(limit === 'texts' ? leakReportThrottle : signInThrottle, blockOf(client.address), limit);
 }
 
 /**

@@ -93,6 +93,8 @@ export type PageRoute = {
   /** The query's parameters that the page reads, each at most once. */
   query?: readonly string[];
   fields?: FieldKinds;
+  /** What is limited for each IP address, counted before anything is read from the database. */
+  limit?: 'sign-ins' | 'texts';
   /** Set if `act` writes to the main database other than by `performWhenUnlocked`. */
   writesMain?: true;
   act: (context: PageContext) => Outcome | Promise<Outcome>;

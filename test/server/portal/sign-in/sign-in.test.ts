@@ -228,3 +228,17 @@ test('after an internal error, a form with what was typed can be sent again, eve
   const again = await visit(at, '/developers/sign-in/code', { form: sentAgain(entered.body), cookie });
   expect([again.status, valuesOf(again, 'location')]).toEqual([303, ['/developers/sessions']]);
 });
+
+test('an IP address has 30 sign-ins of both kinds a minute, refused before the database is read', async () => {
+  const at = await world();
+  for (let sent = 0; sent < 15; sent++) {
+    await visit(at, '/developers/sign-in', { form: TYPED });
+    await visit(at, '/developers/admin/sign-in', { form: {} });
+  }
+  // A statement on a closed file would be refused as a fault of the server.
+  at.access.sessions.sqlite.close();
+  for (const path of ['/developers/sign-in', '/developers/admin/sign-in']) {
+    const refused = await visit(at, path, { form: {}, cookie: `session=${'a'.repeat(43)}` });
+    expect([refused.status, valuesOf(refused, 'x-error-code')]).toEqual([429, ['too_many_failures']]);
+  }
+});
