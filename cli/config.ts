@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { systemClock } from '../shared/clock.ts';
-import { checkDatabasePath } from '../shared/config/database-path.ts';
-import { type ConfigReport, reportConfig } from '../shared/config/report.ts';
+import { type ConfigReport, reportConfig } from '../shared/config/check.ts';
+import { checkDatabasePath } from '../shared/config/values.ts';
 import { createMailDeps } from '../shared/deps.ts';
 import { AppError } from '../shared/errors.ts';
 import { cleanForTerminal } from '../shared/text.ts';
@@ -24,7 +24,7 @@ Passwords and tokens are hidden. The exit code is 2 if a problem keeps commands
 or the server from starting.
 
 Example:
-  profilectl config check --env-file /etc/profile-lookup/settings`,
+  profilectl config check --json`,
     )
     .action((_options: unknown, command: Command) => checkConfig(command));
   program
@@ -47,8 +47,8 @@ Example:
 
 function checkConfig(command: Command): void {
   const { json, envFile, db } = globalsOf(command);
-  const databasePath = db === undefined ? undefined : checkDatabasePath('--db', db);
-  const report = reportConfig({ envFile, databasePath }, systemClock);
+  if (db !== undefined) checkDatabasePath('--db', db);
+  const report = reportConfig({ envFile, db }, systemClock);
   if (json) printJson({ ok: report.faults.length === 0, ...report });
   else print(reportText(report));
   if (report.faults.length > 0) throw new AppError('bad_config', `${counted(report.faults.length, 'problem')} found.`);

@@ -1,30 +1,16 @@
 import { type Config, readConfig } from '../shared/config/config.ts';
-import { checkDatabasePath } from '../shared/config/database-path.ts';
-import { type Environment, readEnvironment, type Source } from '../shared/config/environment.ts';
-import { environmentWarnings } from '../shared/config/environment-warnings.ts';
+import { readEnvironment } from '../shared/config/environment.ts';
+import { checkDatabasePath } from '../shared/config/values.ts';
+import { looseMode } from '../shared/file-mode.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import type { Globals } from './context.ts';
 import { notice } from './terminal/output.ts';
 
-// Not in context.ts, so that commands that read no variables don't load their schema.
-
-/** Warns on stderr of likely mistakes, such as misspelt variables or a file of variables that other users can read. */
-function warnOfEnvironment(environment: Environment): void {
-  for (const warning of environmentWarnings(environment)) notice(`Warning: ${cleanForTerminal(warning)}`);
-}
-
-/** Returns the unchecked variables, including those of `--env-file`, after {@link warnOfEnvironment}. Throws `bad_config`. */
-export function variablesOf({ envFile }: Globals): Source {
-  const environment = readEnvironment(envFile);
-  warnOfEnvironment(environment);
-  return environment.source;
-}
-
-/**
- * Reads and checks the variables, `--env-file` and `--db`. Warns on stderr before it checks, because a misspelt variable may
- * explain why another one is missing. Throws `bad_config`.
- */
-export function configOf(globals: Globals): Config {
-  const config = readConfig(variablesOf(globals));
-  return globals.db === undefined ? config : { ...config, databasePath: checkDatabasePath('--db', globals.db) };
+/** Reads and checks the variables, `--env-file` and `--db`; warns of a file that others may read. Throws `bad_config`. */
+export function configOf({ envFile, db }: Globals): Config {
+  const { source, file } = readEnvironment({ envFile, db });
+  const warning = file === null ? null : looseMode(file);
+  if (warning !== null) notice(`Warning: ${cleanForTerminal(warning)}`);
+  const config = readConfig(source);
+  return db === undefined ? config : { ...config, databasePath: checkDatabasePath('--db', db) };
 }

@@ -44,15 +44,15 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
 
   // The owner requests a key at a terminal.
   const terminal = openTerminal(['keys', 'request'], variables);
-  await terminal.answer('Profile:', `ada${KEY.enter}`);
-  await terminal.answer('Name of the key:', `Badge bot${KEY.enter}`);
+  await terminal.answer('Profile', `ada${KEY.enter}`);
+  await terminal.answer('Name of the key', `Badge bot${KEY.enter}`);
   await terminal.answer(
-    'Description:',
+    'Description',
     `Shows the badges of our members beside their names, a few lookups every minute or so.${KEY.enter}`,
   );
   await terminal.answer('Permissions', KEY.enter);
-  await terminal.answer('Project URL:', KEY.enter);
-  await terminal.answer('Expected usage:', KEY.enter);
+  await terminal.answer('Project URL', KEY.enter);
+  await terminal.answer('Expected usage', KEY.enter);
   await terminal.answer('Send this request?', KEY.enter);
   await terminal.see(/[0-9A-Za-z]{8} pending/);
   expect(await terminal.exited).toBe(0);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type ListedProfile, listProfiles, type ProfileFilter } from '../../shared/profiles/list.ts';
-import { type Context, withContext } from '../database.ts';
+import { withContext } from '../database.ts';
 import { notice, print, printJson, table } from '../terminal/output.ts';
 import { wholeNumber } from '../terminal/values.ts';
 
@@ -12,7 +12,6 @@ type ListOptions = {
   banned?: boolean;
   withoutEmail?: boolean;
   withKeys?: boolean;
-  oversized?: boolean;
   limit?: string;
   after?: string;
 };
@@ -26,7 +25,6 @@ export function addList(profiles: Command): void {
     .option('--banned', 'only banned ones')
     .option('--without-email', "only those without an e-mail address, who can't request keys")
     .option('--with-keys', 'only those with a key that is pending, Active or suspended')
-    .option('--oversized', 'only those larger than MAX_PROFILE_KIB')
     .option('--limit <number>', `at most this many, 1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
     .option('--after <uid>', 'only UIDs greater than this, for the next page')
     .addHelpText(
@@ -44,7 +42,7 @@ Examples:
         const limit = wholeNumber('--limit', options.limit ?? String(DEFAULT_LIMIT), 1, MAX_LIMIT);
         const after = wholeNumber('--after', options.after ?? '0', 0);
         const { db, clock } = context.deps;
-        const found = listProfiles(db, { filter: filterOf(context, options), after, limit, nowMs: clock.nowMs() });
+        const found = listProfiles(db, { filter: filterOf(options), after, limit, nowMs: clock.nowMs() });
         if (context.json) return printJson(found);
         print(profilesText(found.profiles));
         if (found.next !== null) notice(`There are more; use --after ${found.next} for the next page.`);
@@ -52,13 +50,12 @@ Examples:
     );
 }
 
-function filterOf({ deps }: Context, options: ListOptions): ProfileFilter {
+function filterOf(options: ListOptions): ProfileFilter {
   return {
     nameBegins: options.name,
     isBanned: options.banned,
     lacksEmail: options.withoutEmail,
     hasKeys: options.withKeys,
-    showsMoreThanBytes: options.oversized ? deps.config.maxProfileBytes : undefined,
   };
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type ServerOptions, serve } from '../../server/main.ts';
 import { isBinary } from '../../shared/binary.ts';
-import { configWarnings } from '../../shared/config/report.ts';
+import { configWarnings } from '../../shared/config/check.ts';
 import { createDeps, type ServerDeps } from '../../shared/deps.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
@@ -19,7 +19,7 @@ export function addServe(program: Command): void {
     .addHelpText(
       'after',
       `
-On a terminal it prints its URL and logs in words, otherwise in lines of JSON.
+Logs in lines of JSON; on a terminal it first prints its URL.
 "profilectl config check" shows all variables.
 
 Example:

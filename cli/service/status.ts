@@ -1,5 +1,6 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { describeEnvironment, type EnvironmentOrigin } from '../../shared/config/environment.ts';
+import { readEnvironment } from '../../shared/config/environment.ts';
 import { closeDatabase, openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
 import type { MailStatus } from '../../shared/mail/outbox.ts';
@@ -7,6 +8,7 @@ import { bytesText, cleanForTerminal } from '../../shared/text.ts';
 import type { ErasureStatus } from '../../shared/upkeep/erasure-status.ts';
 import type { SessionStatus } from '../../shared/upkeep/session-status.ts';
 import { readStatus, type Status } from '../../shared/upkeep/status.ts';
+import { userName } from '../../shared/user.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
 import { lastImportText } from '../profiles/import-texts.ts';
@@ -38,7 +40,8 @@ Examples:
         const { isServed, ...status } = readStatus(deps);
         const { state, warning } = await askState(config, isServed);
         const shown = { ...status, warnings: [...status.warnings, ...warning] };
-        const environment = describeEnvironment(globals.envFile);
+        const { file } = readEnvironment(globals);
+        const environment = { user: userName(), files: file === null ? [] : [resolve(file)] };
         if (globals.json) printJson({ server: state, environment, ...shown });
         else print(statusText(state, environment, shown, deps.clock.nowMs()));
       } finally {
@@ -47,12 +50,10 @@ Examples:
     });
 }
 
-function statusText(
-  server: ServerState,
-  environment: EnvironmentOrigin,
-  status: Omit<Status, 'isServed'>,
-  nowMs: number,
-): string {
+/** Who ran this command, and the files that its variables come from. */
+type Origin = { user: string; files: string[] };
+
+function statusText(server: ServerState, environment: Origin, status: Omit<Status, 'isServed'>, nowMs: number): string {
   const { schema, database, quotas, profiles, keys, queue, openAttempts, erasure, mails, signIns, warnings } = status;
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema}`],
@@ -83,7 +84,7 @@ function lastBackupText(last: Status['lastBackup'], nowMs: number): string {
   return last === null ? 'none' : `${ageText(last.at, nowMs)} ago, to ${last.file}`;
 }
 
-function environmentText({ user, files }: EnvironmentOrigin, isRunning: boolean): string {
+function environmentText({ user, files }: Origin, isRunning: boolean): string {
   const others = isRunning ? '; the running server may use others' : '';
   return `read by this command as the user ${user} from ${['the environment', ...files].join(' and ')}${others}`;
 }

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Health } from '../../shared/api/bodies.ts';
 import { DAY_MS, isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
+import { isMailAddress } from '../../shared/mail/address.ts';
 import type { Answer } from '../http/answers.ts';
 import { reading, transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
@@ -27,12 +28,12 @@ export function health(serving: Serving) {
 /** The days until the contact expires: less than a year, as RFC 9116, section 2.5.5, recommends. */
 const EXPIRES_AFTER_DAYS = 180;
 
-/** `/.well-known/security.txt`: the contact for vulnerability reports (RFC 9116); 404 without SECURITY_CONTACT. */
+/** `/.well-known/security.txt`: the contact for vulnerability reports (RFC 9116); 404 without CONTACT. */
 export function securityContact(serving: Serving) {
   return new Elysia({ name: 'security-contact' })
     .use(transport(serving))
     .onBeforeHandle(() => {
-      if (serving.deps.config.securityContact === null) throw new AppError('unknown_path');
+      if (serving.deps.config.contact === null) throw new AppError('unknown_path');
     })
     .use(reading(serving))
     .all('/.well-known/security.txt', () => contactOf(serving))
@@ -40,8 +41,13 @@ export function securityContact(serving: Serving) {
 }
 
 function contactOf({ deps: { clock, config } }: Serving): Answer {
+  const contact = config.contact ?? '';
   const midnight = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
   const expires = isoTime(midnight + EXPIRES_AFTER_DAYS * DAY_MS);
-  const lines = [`Contact: ${config.securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
+  const lines = [
+    `Contact: ${isMailAddress(contact) ? `mailto:${contact}` : contact}`,
+    `Expires: ${expires}`,
+    'Preferred-Languages: en',
+  ];
   return { body: `${lines.join('\n')}\n`, headers: { 'Content-Type': 'text/plain; charset=utf-8' } };
 }

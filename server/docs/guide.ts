@@ -58,7 +58,7 @@ export function guidePage(config: Config): FramedPage {
   return framePage(config, {
     title: 'API documentation',
     description: 'Public profiles, their links and a leaderboard.',
-    styles: inlineStyles(styleSheet(config, style)),
+    styles: inlineStyles(styleSheet(style)),
     scripts: [],
     body: html`<a class="skip" href="#content">Skip to the content</a>
 ${docsBar(config, '/docs')}

@@ -51,9 +51,9 @@ async function tryScript(): Promise<Made> {
   return { body: await tryScript(), headers: { 'Content-Type': 'text/javascript; charset=utf-8' } };
 }
 
-async function tryStyle({ deps: { config } }: Serving): Promise<Made> {
+async function tryStyle(): Promise<Made> {
   const { tryStyle } = await import('./try/try-page.ts');
-  return { body: await tryStyle(config), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
+  return { body: await tryStyle(), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
 }
 
 function pageAnswer({ html, contentSecurityPolicy }: FramedPage): Made {

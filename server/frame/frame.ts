@@ -1,7 +1,6 @@
 import type { Config } from '../../shared/config/config.ts';
 import { type Html, html, raw } from '../html.ts';
 import { publicPath } from '../http/public-path.ts';
-import { accentsOf, colourOf } from './accent.ts';
 import base from './base.css' with { type: 'text' };
 import script from './page.browser.js' with { type: 'text' };
 
@@ -49,9 +48,9 @@ ${scripts.map((script) => html`<script type="module">${raw(script)}</script>`)}
   return { html: `<!doctype html>\n${document.html}\n`, contentSecurityPolicy: policyOf(styles.source, scripts, may) };
 }
 
-/** The style sheet of an area's pages: base.css, the service's colour, and the area's own rules. */
-export function styleSheet(config: Config, own: string): string {
-  return base + lookOf(config).rule + own;
+/** The style sheet of an area's pages: base.css, and the area's own rules. */
+export function styleSheet(own: string): string {
+  return base + own;
 }
 
 /** A style sheet inside the page. */
@@ -59,27 +58,10 @@ export function inlineStyles(sheet: string): Styles {
   return { head: html`<style>${raw(sheet)}</style>`, source: hashOf(sheet) };
 }
 
-/** The CSS rule with the service's colour, and the elements in `<head>` about its icon and colour. */
-type Look = { rule: string; meta: Html };
-
-const LOOKS = new WeakMap<Config, Look>();
-
-function lookOf(config: Config): Look {
-  const made = LOOKS.get(config) ?? makeLook(config);
-  LOOKS.set(config, made);
-  return made;
-}
-
-function makeLook({ publicColor, publicLogo }: Config): Look {
-  const accent = publicColor === null ? colourOf('accent') : accentsOf(publicColor);
-  const bar = colourOf('card');
-  const theme = (['light', 'dark'] as const).map(
-    (scheme) => html`<meta name="theme-color" media="(prefers-color-scheme: ${scheme})" content="${bar[scheme]}">\n`,
-  );
-  return {
-    rule: publicColor === null ? '' : `:root{--accent:light-dark(${accent.light},${accent.dark})}`,
-    meta: html`${theme}<link rel="icon" href="${publicLogo ?? iconIn(accent.light)}">\n`,
-  };
+/** The value of a colour of base.css, as `#rrggbb`. */
+function colourOf(name: string): { light: string; dark: string } {
+  const [, light = '', dark = ''] = new RegExp(`--${name}: light-dark\\((#\\w{6}), (#\\w{6})\\);`).exec(base) ?? [];
+  return { light, dark };
 }
 
 /** The default icon. Without one, browsers would request /favicon.ico, which does not exist. */
@@ -89,15 +71,19 @@ function iconIn(colour: string): string {
 }
 
 /** Elements for the `<head>` of a third-party page: the icon, and the colour of the browser's toolbar. */
-export function headOf(config: Config): Html {
-  return lookOf(config).meta;
+export function headOf({ publicLogo }: Config): Html {
+  const bar = colourOf('card');
+  const theme = (['light', 'dark'] as const).map(
+    (scheme) => html`<meta name="theme-color" media="(prefers-color-scheme: ${scheme})" content="${bar[scheme]}">\n`,
+  );
+  return html`${theme}<link rel="icon" href="${publicLogo ?? iconIn(colourOf('accent').light)}">\n`;
 }
 
 /** The style of our bar on a third-party page; it leaves the element `others` (a selector) alone. */
-export function styleBeside(others: string, config: Config): string {
+export function styleBeside(others: string): string {
   const end = base.indexOf('}') + 1;
   const text = '.top{color:var(--text);font:var(--size)/1.5rem var(--sans)}';
-  return `${base.slice(0, end)}${lookOf(config).rule}@scope (body) to (${others}) {${base.slice(end)}${text}}`;
+  return `${base.slice(0, end)}@scope (body) to (${others}) {${base.slice(end)}${text}}`;
 }
 
 /** The policy of a response without a page, such as a redirect. */

@@ -1,6 +1,6 @@
 import { type BlockList, isIPv4, isIPv6 } from 'node:net';
 import type { Config } from '../../shared/config/config.ts';
-import { exposureFault } from '../../shared/config/network.ts';
+import { exposureFault } from '../../shared/config/values.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isLoopback, networkOf } from '../../shared/net.ts';
 import type { RequestState } from './request-state.ts';

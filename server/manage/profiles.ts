@@ -50,7 +50,7 @@ export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' 
       const body = await readBody(request);
       const db = withTables(openDatabase(config.databasePath, 'pages'));
       try {
-        const { details: _, ...result } = await importProfiles({ db, clock, config }, piecesOf(body), {
+        const { details: _, ...result } = await importProfiles({ db, clock }, piecesOf(body), {
           merge: mode === 'merge',
           strict: false,
           ...(read !== null && { asOfMs: read.atMs }),

@@ -1,6 +1,6 @@
 import { write } from 'node:fs';
 import { isoTime } from '../../shared/clock.ts';
-import { LOG_LEVELS, type LogLevel } from '../../shared/config/log-levels.ts';
+import { LOG_LEVELS, type LogLevel } from '../../shared/config/config.ts';
 
 /** The facts of a request that are logged. */
 export type LoggedRequest = {

@@ -51,7 +51,7 @@ const ADMINS_PAGES: readonly PageRoute[] = [
   get('/developers/admin/sign-in', 'anyone', adminSignInPage, ['next']),
   {
     ...post('/developers/admin/sign-in', 'anyone', adminSignIn, { next: 'unseen', ...PASSKEY_FIELD }),
-    limit: 'sign-ins',
+    limit: 'passkeys',
   },
   get('/developers/admin', 'admin', queue, ['after', 'choose', ...OUTCOME_QUERY]),
   get('/developers/admin/keys', 'admin', adminKeys, ['state', 'find', 'after']),

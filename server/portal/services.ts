@@ -20,8 +20,10 @@ export type PortalServices = {
   readonly isPage: (path: string) => boolean;
   /** Limits how many texts an IP address may send to the page that reports leaked secrets. */
   readonly leakReportThrottle: Throttle;
-  /** Limits how often an IP address may try to sign in. */
+  /** Limits how many codes an IP address may ask for. */
   readonly signInThrottle: Throttle;
+  /** Limits how often an IP address may begin to sign in by a passkey. */
+  readonly passkeyThrottle: Throttle;
   /** Once true, no approval may start. */
   isStopping: boolean;
 };
@@ -49,6 +51,7 @@ export function createPortalServices(access: Access, report: Report): PortalServ
     isPage: (path) => isPagePath(PAGE_ROUTES, path),
     leakReportThrottle: createThrottle(access.clock),
     signInThrottle: createThrottle(access.clock),
+    passkeyThrottle: createThrottle(access.clock),
     isStopping: false,
   };
 }

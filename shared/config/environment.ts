@@ -1,51 +1,89 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { parseEnv } from 'node:util';
-import { isBinary } from '../binary.ts';
-import { userName } from '../user.ts';
+import { accessSync, constants } from 'node:fs';
+import { AppError } from '../errors.ts';
+import { type Source, VARIABLES } from './config.ts';
 import { readSmallText } from './small-file.ts';
-
-/** The values of variables by name. */
-export type Source = Record<string, string | undefined>;
-
-/** A file that sets variables. */
-export type EnvironmentFile = { path: string; values: Source };
 
 /** The variables of a process, with their origins. */
 export type Environment = {
   /** The effective values. */
   source: Source;
-  /** The values with which the process started, including those from files that Bun has read. */
+  /** The values with which the process started. */
   inherited: Source;
-  /** The file named by `--env-file`. */
-  given: EnvironmentFile | null;
-  /** The files that Bun has read, in the order of precedence. */
-  dotFiles: EnvironmentFile[];
+  /** The file that was read, because of `--env-file` or because the program is installed. */
+  file: string | null;
 };
 
-/** The file in the current folder from which Bun reads variables. */
-export const DOT_ENV = '.env';
+/** The settings of an installed program. */
+const INSTALLED_SETTINGS = '/etc/profile-lookup/settings';
 
 /**
- * Reads the environment and the file, if one is given; the environment takes precedence, as with Node's `--env-file`. Throws
- * `bad_config` if the file can't be read.
+ * Reads the environment, which takes precedence, and the file of `--env-file`. Without that, and without a database named by
+ * `--db` or DATABASE_PATH, it reads the installed settings, if there are any, so that commands on a server need no flags. Throws
+ * `bad_config` if the file can't be read, or has a line that {@link parseEnvFile} refuses.
  */
-export function readEnvironment(envFile: string | undefined): Environment {
-  const inherited: Source = { ...process.env };
-  const dotFiles = readDotFiles(inherited);
-  if (envFile === undefined) return { source: inherited, inherited, given: null, dotFiles };
-  const given = { path: envFile, values: parseEnv(readTextFile('--env-file', envFile)) };
-  return { source: { ...given.values, ...inherited }, inherited, given, dotFiles };
+export function readEnvironment(
+  given: { envFile?: string | undefined; db?: string | undefined },
+  inherited: Source = { ...process.env },
+  installed = INSTALLED_SETTINGS,
+): Environment {
+  const isFound = given.envFile === undefined && given.db === undefined && !inherited.DATABASE_PATH;
+  const file = given.envFile ?? (isFound && isReadable(installed) ? installed : null);
+  if (file === null) return { source: inherited, inherited, file };
+  const name = given.envFile === undefined ? 'The installed program' : '--env-file';
+  const text = readSmallText({ name, path: file, maxKib: 1_024, code: 'bad_config' });
+  return { source: { ...parseEnvFile(file, text), ...inherited }, inherited, file };
 }
 
-/** The origin of a process's variables: the operating system's user, and files. */
-export type EnvironmentOrigin = { user: string; files: string[] };
+/** Whether there is such a file. Throws `bad_config` if this user may not read it. */
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EACCES') return false;
+    throw new AppError(
+      'bad_config',
+      `${path} has the settings of the installed program, and this user may not read it; use sudo.`,
+    );
+  }
+}
 
-/** Describes the origin of this process's variables. Throws `bad_config` if the file can't be read. */
-export function describeEnvironment(envFile: string | undefined): EnvironmentOrigin {
-  const { given, dotFiles } = readEnvironment(envFile);
-  const files = [...dotFiles, ...(given === null ? [] : [given])].map(({ path }) => resolve(path));
-  return { user: userName(), files };
+/**
+ * Parses a file of lines `NAME=value`. Blank lines and lines that begin with `#` are left out. A value may stand in single or
+ * double quotes, between which everything is literal. What shells, systemd and other parsers read differently is refused:
+ * `export`, `NAME: value`, blanks around `=`, a `#` or a quote in a value without quotes, backslashes in double quotes or at
+ * the end, and a name that is set twice. Throws `bad_config` with the line's number, never with its value.
+ */
+export function parseEnvFile(path: string, text: string): Source {
+  const values: Source = {};
+  for (const [at, line] of text.split(/\r?\n/).entries()) {
+    const fault = (what: string) => new AppError('bad_config', `${path}, line ${at + 1}: ${what}.`);
+    if (/^\s*(?:#|$)/.test(line)) continue;
+    const [, name, value = ''] = /^\s*([A-Z][A-Z0-9_]*)=(.*?)\s*$/.exec(line) ?? [];
+    if (name === undefined)
+      throw fault(/^\s*export\s/.test(line) ? 'leave out "export"' : 'write NAME=value, without blanks around "="');
+    if (!(name in VARIABLES)) {
+      throw fault(`${name} is not a variable of this program; there are ${Object.keys(VARIABLES).join(', ')}`);
+    }
+    if (name in values) throw fault(`${name} is set a second time`);
+    values[name] = unquoted(name, value, fault);
+  }
+  return values;
+}
+
+function unquoted(name: string, value: string, fault: (what: string) => AppError): string {
+  const quoted = /^(?:'([^']*)'|"([^"\\]*)")$/.exec(value);
+  if (quoted !== null) return quoted[1] ?? quoted[2] ?? '';
+  if (value.startsWith('"') && value.includes('\\'))
+    throw fault(`${name} has a backslash in double quotes; use single quotes`);
+  if (value.includes('#'))
+    throw fault(`${name} has a "#"; put the value in quotes, or the comment on a line of its own`);
+  if (/['"]/.test(value))
+    throw fault(`${name} has a quote inside its value; put the whole value in quotes of the other kind`);
+  if (value.endsWith('\\')) throw fault(`${name} ends with a backslash; put the value in single quotes`);
+  if (/^\s/.test(value)) throw fault(`${name} has a blank after "="`);
+  return value;
 }
 
 /** Whether `LOG_LEVEL` is `debug`; works before the configuration is read. Never throws. */
@@ -53,39 +91,7 @@ export function isDebugging(): boolean {
   return process.env.LOG_LEVEL === 'debug';
 }
 
-/** Whether a text editor is named. */
-export function hasEditor(): boolean {
-  return Boolean(process.env.VISUAL || process.env.EDITOR);
-}
-
-/** Whether a value contained bytes that are not UTF-8: the runtime replaces them with U+FFFD, which would name another file. */
-export function isMangled(value: string): boolean {
-  return value.includes('\uFFFD');
-}
-
-/** The error sentence for a variable whose value {@link isMangled}. */
-export function mangledText(name: string): string {
-  return `${name} must be valid UTF-8, without U+FFFD.`;
-}
-
-/** Reads a file named by a variable or flag, at most 1 MiB. Throws `bad_config`. */
-export function readTextFile(name: string, path: string): string {
-  return readSmallText({ name, path, maxKib: 1_024, code: 'bad_config' });
-}
-
-/** Whether Bun reads {@link DOT_ENV}: only when the program runs from source. */
-export function isDotEnvRead(): boolean {
-  return !isBinary() && !process.execArgv.includes('--no-env-file');
-}
-
-// Bun has already read these files into the environment.
-function readDotFiles(environment: Source): EnvironmentFile[] {
-  if (!isDotEnvRead()) return [];
-  return ['.env.local', `.env.${environment.NODE_ENV || 'development'}`, DOT_ENV].flatMap((path) => {
-    try {
-      return [{ path, values: parseEnv(readFileSync(path, 'utf8')) }];
-    } catch {
-      return [];
-    }
-  });
+/** The command of the text editor, from `VISUAL` or `EDITOR`. */
+export function editorCommand(): string | null {
+  return process.env.VISUAL || process.env.EDITOR || null;
 }

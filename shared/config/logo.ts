@@ -1,5 +1,5 @@
-import { variableError } from './network.ts';
 import { readSmallBytes } from './small-file.ts';
+import { variableError } from './values.ts';
 
 /** Every page embeds the logo, as a picture and as its icon. */
 const MAX_KIB = 32;

@@ -167,7 +167,7 @@ type Failure = {
   message?: string;
 };
 
-/** What to check, by the step that the server refused. */
+/** What to check, by the step that the server refused for good. */
 const ADVICE: Record<string, string> = {
   AUTH: 'check the user and password in MAIL_URL',
   STARTTLS: 'no mail is sent to it unencrypted; set MAIL_URL to another port or to smtps://',
@@ -186,7 +186,7 @@ function outcomeOf(failure: Failure, server: Server, addresses: readonly string[
   if (responseCode >= 400 && responseCode <= 599) {
     const step = (failure.command ?? '').split(' ')[0] ?? '';
     const permanent = responseCode >= 500;
-    const advice = ADVICE[step] ?? (permanent ? 'ask its operator why' : 'try again later');
+    const advice = permanent ? (ADVICE[step] ?? 'ask its operator why') : 'try again later';
     const answer = quoteAnswer(failure.response ?? '', server, addresses);
     const about = step === 'RCPT' || step === 'DATA' ? 'mail' : undefined;
     return refusal(`${name} refused ${step || 'this machine'} ("${answer}"); ${advice}.`, permanent, about);

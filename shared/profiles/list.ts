@@ -4,7 +4,6 @@ import { guardDatabase } from '../db/faults.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
-import { oversizedIds } from './lookup/public-size.ts';
 import { foldName, NAME_MAX_CODE_POINTS } from './name.ts';
 
 /** The filter of a list. A profile has to meet all conditions. */
@@ -15,8 +14,6 @@ export type ProfileFilter = {
   /** Without an e-mail address, so that keys can't be requested for it. */
   lacksEmail?: boolean | undefined;
   hasKeys?: boolean | undefined;
-  /** Larger than this as public JSON, including its links. */
-  showsMoreThanBytes?: number | undefined;
 };
 
 /** A profile in a list, without private fields. */
@@ -81,7 +78,7 @@ export function countProfiles(opened: Opened, filter: ProfileFilter, nowMs: numb
 }
 
 function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined {
-  const { nameBegins, isBanned, lacksEmail, hasKeys, showsMoreThanBytes } = filter;
+  const { nameBegins, isBanned, lacksEmail, hasKeys } = filter;
   const { profileId, state, expiresAt } = apiKeys;
   // The expiry of an Active or suspended key may not be stored yet.
   const isHolding = or(
@@ -98,10 +95,5 @@ function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined
     isBanned === undefined ? undefined : eq(profiles.banned, isBanned).inlineParams(),
     lacksEmail === true ? isNull(profiles.email) : undefined,
     hasKeys === true ? inArray(profiles.id, db.select({ id: profileId }).from(apiKeys).where(isHolding)) : undefined,
-    showsMoreThanBytes === undefined ? undefined : isAmong(oversizedIds(db.$client, showsMoreThanBytes)),
   );
-}
-
-function isAmong(ids: readonly number[]): SQL {
-  return sql`${profiles.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }

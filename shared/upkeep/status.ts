@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { actorText } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
-import { certificateWarning } from '../config/report.ts';
+import { certificateWarning } from '../config/check.ts';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { MIGRATIONS } from '../db/migrate.ts';
@@ -17,7 +17,6 @@ import { expiringKeys } from '../keys/life/expire.ts';
 import { type MailStatus, mailWarnings, readMailStatus } from '../mail/outbox.ts';
 import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';
-import { oversizedIds } from '../profiles/lookup/public-size.ts';
 import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
 import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
@@ -41,8 +40,6 @@ export type Status = {
   keys: KeyStats['states'];
   queue: { pending: number; oldestAt: string | null };
   openAttempts: number;
-  /** Profiles larger than MAX_PROFILE_KIB, stored before that limit was set. */
-  oversizedProfiles: number;
   lastImport: ImportStatus | null;
   /** The last import by a backend that changed something. */
   lastFeed: ImportStatus | null;
@@ -68,7 +65,6 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const nowMs = clock.nowMs();
   const { states, oldestPendingAt, attempts } = readKeyStats(db, nowMs);
   const { main: bytes, wal: walBytes } = databaseSize(path);
-  const oversizedProfiles = guardDatabase(path, () => oversizedIds(db.$client, config.maxProfileBytes).length);
   const quotas = readQuotaStatus(path);
   const isRunning = isServed(path);
   const lastBackup = readLastBackup(path);
@@ -87,7 +83,6 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     keys: states,
     queue: { pending: states.pending, oldestAt: oldestPendingAt === null ? null : isoTime(oldestPendingAt) },
     openAttempts: attempts.open,
-    oversizedProfiles,
     lastImport: guardDatabase(path, () => lastImportOf(db, 'import')),
     lastFeed: guardDatabase(path, () => lastImportOf(db, 'feed')),
     lastBackup,
@@ -103,7 +98,6 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       unfinishedCopies.map(unfinishedWarning),
       quotaWarnings(quotas, isRunning, nowMs),
       erasureWarnings(erasure, path, nowMs),
-      oversizeWarning(oversizedProfiles, config.maxProfileBytes),
       mailWarnings(mails),
       sessionWarnings(signIns),
       queueWarning(oldestPendingAt, nowMs),
@@ -130,14 +124,6 @@ function backupWarning(last: LastBackup | null, nowMs: number): string[] {
   if (last === null) return ['No backup has been made yet; "profilectl db backup <file>" makes one.'];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
   return days < PATIENCE_DAYS ? [] : [`The last backup is ${days} days old.`];
-}
-
-function oversizeWarning(profiles: number, maxBytes: number): string[] {
-  if (profiles === 0) return [];
-  const shows = profiles === 1 ? '1 profile shows' : `${profiles} profiles show`;
-  return [
-    `${shows} more than MAX_PROFILE_KIB (${maxBytes / 1024}) allows; they are served, but not imported again. "profilectl profiles list --oversized" lists them.`,
-  ];
 }
 
 function unfinishedWarning(path: string): string {

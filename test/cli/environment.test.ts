@@ -1,92 +1,55 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/db-files/open.ts';
-import { commandEnvironment, fromSource, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { openTerminal } from '../support/machine/terminal.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
 // What commands report about variables, and about files of other users.
 
-/** A folder with these lines in `.env`. */
-function folderWith(lines: string): string {
+test('a .env in the current folder is read only with --env-file', async () => {
   const folder = tempFolder();
-  writeFileSync(join(folder, '.env'), lines, { mode: 0o600 });
-  return folder;
-}
+  writeFileSync(join(folder, '.env'), 'DATABASE_PATH=from-file.db\n', { mode: 0o600 });
+  const words = ['keys', 'list'];
+  const { stderr } = await profilectl(words, { cwd: folder });
+  expect(stderr).toMatch(/^There is no database at data\/profiles\.db/);
+  const read = await profilectl([...words, '--env-file', '.env'], { cwd: folder });
+  expect(read.stderr).toMatch(/^There is no database at from-file\.db/);
+});
 
-describe('a .env in the current folder', () => {
-  test('is not read without --env-file, and every command that reads variables warns about it', async () => {
-    const folder = folderWith('DATABASE_PATH=from-file.db\n');
-    const unread = await profilectl(['keys', 'list'], { cwd: folder });
-    expect(unread.stderr).toMatch(
-      /^Warning: The file \S+\/\.env is not read; --env-file \.env reads it\.\nThere is no /,
-    );
-    expect(unread.stderr).toContain('data/profiles.db');
-    expect(JSON.parse((await profilectl(['config', 'check', '--json'], { cwd: folder })).stdout).warnings[0]).toContain(
-      'is not read',
-    );
-    const read = await profilectl(['keys', 'list', '--env-file', '.env'], { cwd: folder });
-    expect(read.stderr).toMatch(/^There is no database at from-file\.db/);
-  });
-
-  test('is read by Bun when run from source', () => {
-    const folder = folderWith('DATABASE_PATH=from-dot-env.db\nMIAL_URL=file:x\n');
-    const { stderr } = Bun.spawnSync([...fromSource(), 'keys', 'list'], { cwd: folder, env: commandEnvironment() });
-    expect(stderr.toString()).toMatch(
-      /^Warning: \.env sets MIAL_URL, which is not read; did you mean MAIL_URL\?\nThere/,
-    );
-    expect(stderr.toString()).toContain('from-dot-env.db');
-  });
-
-  test('that Bun has read is named as an origin by config check, like the environment, --env-file and --db', () => {
-    const folder = folderWith('PORT=4000\nLOG_LEVEL=warn\n');
-    const file = join(folder, 'settings');
-    writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });
-    const words = ['config', 'check', '--json', '--env-file', file, '--db', 'x/p.db'];
-    const env = commandEnvironment({ ADMIN_EMAIL: 'a@example.org' });
-    const { stdout } = Bun.spawnSync([...fromSource(), ...words], { cwd: folder, env });
-    const { variables } = JSON.parse(stdout.toString()) as {
-      variables: { name: string; value: string; from: string }[];
-    };
-    const found = Object.fromEntries(variables.map(({ name, value, from }) => [name, [value, from]]));
-    expect(found).toMatchObject({
-      DATABASE_PATH: ['x/p.db', '--db'],
-      HOST: ['::1', '--env-file'],
-      PORT: ['4000', '.env'],
-      LOG_LEVEL: ['warn', '.env'],
-      ADMIN_EMAIL: ['a@example.org', 'environment'],
-      WORKERS: ['1', 'default'],
-    });
-  });
-
-  test('that other users can read causes a warning if Bun reads it, as does the file of --env-file', () => {
-    const { databasePath } = testDeps().config;
-    const folder = folderWith(`DATABASE_PATH=${databasePath}\n`);
-    const other = join(folder, 'settings');
-    writeFileSync(other, `DATABASE_PATH=${databasePath}\n`);
-    const list = (...words: string[]) => {
-      const all = [...fromSource(), 'keys', 'list', ...words];
-      const { exitCode, stderr } = Bun.spawnSync(all, { cwd: folder, env: commandEnvironment() });
-      expect(exitCode).toBe(0);
-      return stderr.toString();
-    };
-    const warning = (path: string, mode: number) =>
-      `Warning: ${path} can be read by other users of this machine (mode ${mode}); chmod 600 it.\n`;
-    chmodSync(join(folder, '.env'), 0o644);
-    chmodSync(other, 0o604);
-    expect(list('--env-file', other)).toBe(warning(other, 604) + warning('.env', 644));
-    chmodSync(join(folder, '.env'), 0o600);
-    chmodSync(other, 0o400);
-    expect(list('--env-file', other)).toBe('');
+test('config check names the environment, the file and --db as origins', async () => {
+  const file = join(tempFolder(), 'settings');
+  writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });
+  const words = ['config', 'check', '--json', '--env-file', file, '--db', 'x/p.db'];
+  const { stdout } = await profilectl(words, { variables: { PORT: '4000' } });
+  const { variables } = JSON.parse(stdout) as { variables: { name: string; value: string; from: string }[] };
+  const found = Object.fromEntries(variables.map(({ name, value, from }) => [name, [value, from]]));
+  expect(found).toMatchObject({
+    DATABASE_PATH: ['x/p.db', '--db'],
+    HOST: ['::1', file],
+    PORT: ['4000', 'environment'],
+    LOG_LEVEL: ['info', 'default'],
   });
 });
 
-test('a misspelt name is reported before the problem that it causes', async () => {
-  const variables = { HOST: '0.0.0.0', PUBLIC_ULR: 'https://lookup.example.org' };
-  const { code, stderr } = await profilectl(['keys', 'list', '--db', '/nowhere.db'], { variables });
+test('a file of variables that all users may read causes a warning', async () => {
+  const { databasePath } = testDeps().config;
+  const file = join(tempFolder(), 'settings');
+  writeFileSync(file, `DATABASE_PATH=${databasePath}\n`);
+  const list = () => profilectl(['keys', 'list', '--env-file', file]);
+  chmodSync(file, 0o644);
+  expect((await list()).stderr).toStartWith(`Warning: ${file} is open to all users`);
+  chmodSync(file, 0o640);
+  expect(await list()).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a misspelt name in a file is refused with its line', async () => {
+  const file = join(tempFolder(), 'settings');
+  writeFileSync(file, 'HOST=127.0.0.1\nPUBLIC_ULR=https://lookup.example.org\n', { mode: 0o600 });
+  const { code, stderr } = await profilectl(['keys', 'list', '--env-file', file]);
   expect(code).toBe(2);
-  expect(stderr).toMatch(/^Warning: The environment sets PUBLIC_ULR, .* mean PUBLIC_URL\?\nPUBLIC_URL must be set/);
+  expect(stderr).toContain(`${file}, line 2: PUBLIC_ULR is not a variable of this program`);
 });
 
 test('config check never truncates values, however narrow the terminal', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SECRET_FILES } from '../../shared/config/variables.ts';
+import { SECRET_FILES } from '../../shared/config/config.ts';
 import { VERSION } from '../../shared/version.ts';
 import { PROJECT } from '../support/cli.ts';
 import { startServerProcess } from '../support/machine/server-process.ts';

@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { readConfig } from '../../shared/config/config.ts';
-import { VARIABLES } from '../../shared/config/variables.ts';
+import { readConfig, VARIABLES } from '../../shared/config/config.ts';
 import { PROJECT } from '../support/cli.ts';
 
 // Compares deploy/settings.example with the table of variables.
@@ -42,5 +41,5 @@ test('the example is accepted as it is, and with every line active except file n
   expect(() => readConfig(parseEnv(TEXT))).not.toThrow();
   const others = ENTRIES.filter(({ name }) => !/_FILE$|^METRICS_TOKEN$|^PUBLIC_LOGO$/.test(name));
   const config = readConfig(Object.fromEntries(others.map(({ name, value }) => [name, value])));
-  expect(config).toMatchObject({ publicUrl: 'https://api.example.org', contact: 'support@example.org', workers: 1 });
+  expect(config).toMatchObject({ publicUrl: 'https://api.example.org', contact: 'support@example.org' });
 });

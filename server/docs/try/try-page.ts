@@ -78,6 +78,6 @@ export async function tryScript(): Promise<string> {
 }
 
 /** Swagger UI's style sheet, followed by ours, which is mostly about the bar. */
-export async function tryStyle(config: Config): Promise<string> {
-  return `${await Bun.file(stylePath).text()}\n${styleBeside('#swagger-ui', config)}\n${style}`;
+export async function tryStyle(): Promise<string> {
+  return `${await Bun.file(stylePath).text()}\n${styleBeside('#swagger-ui')}\n${style}`;
 }

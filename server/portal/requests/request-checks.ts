@@ -12,7 +12,7 @@ import { PAGE_ROUTES } from '../routes.ts';
 import type { PortalServices } from '../services.ts';
 import { answerOutcome } from './answers.ts';
 import { readCookie, signInFault } from './cookies.ts';
-import { type Form, readForm, readQuery } from './form.ts';
+import { type Form, oneValue, readForm, readQuery } from './form.ts';
 import { ANY_PAGE, type Arrived, type PageContext, type PageState } from './request-context.ts';
 import { withNext } from './return-path.ts';
 
@@ -83,12 +83,12 @@ export function identifyVisitor(at: SentPage, open: (request: Request) => Portal
 }
 
 /** Throws `too_many_failures` if the IP address has sent this form too often. */
-function countLimited(
-  { signInThrottle, leakReportThrottle }: PortalServices,
-  { route: { limit }, client }: SentPage,
-): void {
-  if (limit === undefined) return;
-  countFailure(limit === 'texts' ? leakReportThrottle : signInThrottle, blockOf(client.address), limit);
+function countLimited(services: PortalServices, { route: { limit }, form, client }: SentPage): void {
+  // Only what begins a sign-in is counted: strangers at an admin's IP address must not keep a passkey from being accepted.
+  if (limit === undefined || (limit === 'passkeys' && oneValue(form, 'credential') !== '')) return;
+  const { leakReportThrottle, passkeyThrottle, signInThrottle } = services;
+  const throttle = { 'sign-ins': signInThrottle, passkeys: passkeyThrottle, texts: leakReportThrottle }[limit];
+  countFailure(throttle, blockOf(client.address), limit === 'passkeys' ? 'sign-ins' : limit);
 }
 
 /**

@@ -94,7 +94,7 @@ export type PageRoute = {
   query?: readonly string[];
   fields?: FieldKinds;
   /** What is limited for each IP address, counted before anything is read from the database. */
-  limit?: 'sign-ins' | 'texts';
+  limit?: 'sign-ins' | 'passkeys' | 'texts';
   /** Set if `act` writes to the main database other than by `performWhenUnlocked`. */
   writesMain?: true;
   act: (context: PageContext) => Outcome | Promise<Outcome>;

@@ -9,7 +9,7 @@ import { isNewer, stampOf } from './newer.ts';
 import type { Applied, ApplyOptions, ApplyState, Entry } from './pass.ts';
 import { assignAuthId, assignNames, namesWithPending } from './pending-names.ts';
 import type { Refusal } from './refusal.ts';
-import { sizeFault } from './size-check.ts';
+import { HARMLESS_BYTES, sizeFault } from './size-check.ts';
 import type { RowWriter } from './write-row.ts';
 
 /**
@@ -67,8 +67,8 @@ function noteDifference(
 ): void {
   const { id } = line;
   const keptBytes = line.aliases === undefined ? MAX_ALIAS_BYTES * (names - 1) : 0;
-  if (isMerged || bytes + keptBytes > sizes.harmlessBytes) {
-    const refusal = sizeFault(sizes, line, namesWithPending(pending, id), isMerged);
+  if (isMerged || bytes + keptBytes > HARMLESS_BYTES) {
+    const refusal = sizeFault(sizes, id, namesWithPending(pending, id));
     if (refusal !== null) conflict({ line: number, id, winner: null, refusal, isForName: false });
   }
   if (line.columns.email === undefined && row.email === null && (held?.row.email ?? null) !== null) done.unaddressed++;

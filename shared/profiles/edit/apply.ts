@@ -17,16 +17,15 @@ export type Applier = (tx: Tx, entries: Iterable<Entry>, options: ApplyOptions) 
 /**
  * Prepares the statements of an import. Later lines override earlier ones. Names and auth IDs that one line gives up
  * are free for all others. An existing row is updated, never deleted and inserted again, since keys refer to it. The
- * changed profiles are recorded for the caches of other processes. A line conflicts if lookups would show more than
- * `maxShownBytes` of its profile.
+ * changed profiles are recorded for the caches of other processes.
  */
-export function createApplier(sqlite: Sqlite, maxShownBytes: number): Applier {
+export function createApplier(sqlite: Sqlite): Applier {
   const state: ApplyState = {
     sqlite,
     readRow: prepareRowReader(sqlite),
     writer: createRowWriter(sqlite),
     pending: createPendingNames(sqlite),
-    sizes: createSizeCheck(sqlite, maxShownBytes),
+    sizes: createSizeCheck(sqlite),
     newer: createNewerCheck(withTables({ $client: sqlite })),
     readsFirst: false,
     anyErased: false,

@@ -24,11 +24,11 @@ export type Decide = (profile: ExportedProfile) => Changes;
  * for an invalid value or an unknown field, and `refused` for a name or auth ID of another profile.
  */
 export function changeProfile(
-  deps: Pick<Deps, 'db' | 'clock' | 'config'>,
+  deps: Pick<Deps, 'db' | 'clock'>,
   input: { id: number; by: Actor; decide: Decide; onKeys: EffectsOnKeys },
 ): string {
   const sqlite = deps.db.$client;
-  const apply = createApplier(sqlite, deps.config.maxProfileBytes);
+  const apply = createApplier(sqlite);
   const reader = createProfileReader(sqlite);
   return writeProfiles(deps.db, (tx: Tx) => {
     const { id } = input;

@@ -1,5 +1,4 @@
 import type { Actor } from '../../actor.ts';
-import type { Config } from '../../config/config.ts';
 import { guardDatabase } from '../../db/faults.ts';
 import { emptyLog } from '../../db-files/empty-log.ts';
 import { lockForImport } from '../../db-files/import-lock.ts';
@@ -20,7 +19,7 @@ import { createPruneCandidates } from './prune-candidates.ts';
 import type { Rejects } from './rejects.ts';
 
 /** The dependencies of an import. */
-export type ImportDeps = Pick<Deps, 'db' | 'clock'> & { config: Pick<Config, 'maxProfileBytes'> };
+export type ImportDeps = Pick<Deps, 'db' | 'clock'>;
 
 /** The options of an import. */
 export type ImportOptions = {
@@ -103,12 +102,12 @@ async function importLocked(deps: ImportDeps, source: ImportSource, options: Imp
   return outcome;
 }
 
-function prepareRun({ db, clock, config }: ImportDeps, options: ImportOptions): ImportRun {
+function prepareRun({ db, clock }: ImportDeps, options: ImportOptions): ImportRun {
   const { merge, asOfMs = null, by, onKeys, prune, rejects = null, onProgress = () => {}, onRefused } = options;
   const sqlite = db.$client;
   return guardDatabase(sqlite.filename, () => {
     const log = keepLogShort(sqlite);
-    const apply = createApplier(sqlite, config.maxProfileBytes);
+    const apply = createApplier(sqlite);
     const candidates = prune === undefined ? null : createPruneCandidates(sqlite);
     const report = createImportReport(onRefused);
     // A file may contain all profiles every night, and most of its lines change nothing: without --as-of, these are not

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readTransport } from '../../../server/http/transport.ts';
-import { exposureFault } from '../../../shared/config/network.ts';
-import { VARIABLES } from '../../../shared/config/variables.ts';
+import { VARIABLES } from '../../../shared/config/config.ts';
+import { exposureFault } from '../../../shared/config/values.ts';
 import { PROJECT, profilectl } from '../../support/cli.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
@@ -38,15 +38,14 @@ describe('config check', () => {
     const run = await check({
       PORT: 'x',
       HOST: '0.0.0.0',
-      WORKERS: '0',
       MAIL_URL: 'smtp://mail.example.org',
       LOG_LEVEL: 'loud',
       METRICS_TOKEN_FILE: '/none',
     });
     expect({ code: run.code, ok: run.ok }).toEqual({ code: 2, ok: false });
-    const named = ['PORT', 'PUBLIC_URL', 'MAIL_FROM', 'WORKERS', 'LOG_LEVEL', 'METRICS_TOKEN_FILE', 'HOST'];
+    const named = ['PORT', 'PUBLIC_URL', 'MAIL_FROM', 'LOG_LEVEL', 'METRICS_TOKEN_FILE', 'HOST'];
     expect(run.faults.map((fault) => fault.split(' ')[0])).toEqual(named);
-    expect(JSON.parse(run.stderr)).toEqual({ error: '7 problems found.' });
+    expect(JSON.parse(run.stderr)).toEqual({ error: '6 problems found.' });
   });
 
   test('reports what only the server would refuse, in the same words', async () => {
@@ -97,7 +96,7 @@ describe('config check', () => {
     expect(code).toBe(0);
     for (const name of ['env', 'url', 'token']) {
       expect(warnings).toContain(
-        `${join(folder, name)} can be read by other users of this machine (mode 644); chmod 600 it.`,
+        `${join(folder, name)} is open to all users of this machine (mode 644); run "chmod o-rwx" on it.`,
       );
     }
     expect(warnings.at(-1)).toContain('written to the folder mails');

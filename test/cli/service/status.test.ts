@@ -119,17 +119,6 @@ describe('status without a running server', () => {
     expect(warnings).toContain('The last backup is 7 days old.');
   });
 
-  test('counts profiles larger than MAX_PROFILE_KIB', async () => {
-    const { deps, status } = world();
-    insertProfile(deps.db, { id: 900, customize: JSON.stringify({ text: 'x'.repeat(2_000) }) });
-    expect(await status()).toMatchObject({ oversizedProfiles: 0 });
-    const { oversizedProfiles, warnings } = await status({ MAX_PROFILE_KIB: '1' });
-    expect([oversizedProfiles, warnings.join()]).toEqual([
-      1,
-      expect.stringContaining('1 profile shows more than MAX_PROFILE_KIB (1) allows'),
-    ]);
-  });
-
   test('shows the last import with its actor and counts', async () => {
     const { deps, status, text } = world(1);
     expect(await status()).toMatchObject({ lastImport: null });

@@ -42,7 +42,7 @@ function measure(done: number): void {
   most = Math.max(most, used);
 }
 
-const { imported } = await importProfiles({ db, clock: systemClock, config: { maxProfileBytes: 65_536 } }, made(), {
+const { imported } = await importProfiles({ db, clock: systemClock }, made(), {
   merge: false,
   strict: mode === 'strict',
   by: onBox('test'),

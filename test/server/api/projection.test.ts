@@ -11,7 +11,7 @@ import { keyFor, pathOf, ROUTES, SUBJECT, withQuery } from '../../support/reques
 
 const METRICS_TOKEN = 'a-token-for-metrics';
 const server = await startTestServer({
-  variables: { SECURITY_CONTACT: 'https://example.org/security', METRICS_TOKEN },
+  variables: { CONTACT: 'https://example.org/security', METRICS_TOKEN },
 });
 const { db } = server.deps;
 const { secret, identifier } = await keyFor(server.deps, ['1000000/1s']);

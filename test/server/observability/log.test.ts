@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLog, openLogOutput } from '../../../server/observability/log.ts';
-import { LOG_LEVELS } from '../../../shared/config/log-levels.ts';
+import { LOG_LEVELS } from '../../../shared/config/config.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
 import { prepare } from '../../support/requests.ts';

@@ -1,13 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { performAndSend } from '../../../cli/keys/context.ts';
 import { expireKeys } from '../../../shared/keys/life/expire.ts';
-import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { onBox } from '../../support/actors.ts';
 import { get } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
-import { issue, request } from '../../support/keys.ts';
-import { startSmtp } from '../../support/mail/smtp.ts';
+import { issue } from '../../support/keys.ts';
 import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../support/portal/pages.ts';
 
@@ -63,19 +59,4 @@ test('pages accept only the cookie, and the API only the bearer token', async ()
   for (const headers of [{ cookie }, { cookie: `session=${secret}` }, { Authorization: `Bearer ${token}` }]) {
     expect(await statusOf('/api/key', headers)).toBe(401);
   }
-});
-
-test('an owner sees which e-mail was not delivered, but not its recipient, the mail server or the reason', async () => {
-  const smtp = await startSmtp();
-  const world = await ownerWorld({ MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' });
-  smtp.failures.rcpt = '550 5.1.1 mailbox-word unknown';
-  const identifier = await request(world.access, { profile: ADA.username });
-  await performAndSend(world.access, onBox('root'), OPERATIONS.reject, { identifier, reason: 'No.' });
-  const { history } = await perform(world.access, onBox('root'), OPERATIONS.show, { identifier });
-  expect(JSON.stringify(history.at(-1))).toContain('mailbox-word');
-  const { body } = await visit(world, `/developers/keys/${identifier}`, { cookie: world.cookie });
-  expect(body).toContain(
-    'An <span class="word">e-mail</span> about this key was not delivered: <span class="text"><bdi>rejection</bdi></span>',
-  );
-  expect(body).not.toMatch(/mailbox-word|550|127\.0\.0\.1/);
 });

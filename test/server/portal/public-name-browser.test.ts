@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { accentsOf, colourOf } from '../../../server/frame/accent.ts';
 import { addAdmin } from '../../../shared/admins/admins.ts';
 import { onBox } from '../../support/actors.ts';
 import { secretOf } from '../../support/portal/admins.ts';
@@ -12,7 +11,7 @@ import { ownerWorld } from '../../support/portal/owner-pages.ts';
 import { serverOfPages, unescaped, visit } from '../../support/portal/pages.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// PUBLIC_NAME, PUBLIC_LOGO and PUBLIC_COLOR on all pages and in the documents.
+// PUBLIC_NAME and PUBLIC_LOGO on all pages and in the documents.
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><script>document.title = 'run'</script><rect width="8" height="8"/></svg>`;
 const logo = join(tempFolder(), 'logo.svg');
@@ -23,7 +22,6 @@ const world = await ownerWorld({
   PUBLIC_URL: 'http://localhost:3000',
   PUBLIC_NAME: 'Link<hive> & Co',
   PUBLIC_LOGO: logo,
-  PUBLIC_COLOR: '#ffcc00',
 });
 const server = await serverOfPages(world);
 
@@ -35,9 +33,9 @@ test('all pages have the name in title and head, and the logo as icon', async ()
     expect(page).toMatch(/<title>[^<]+ – Link&lt;hive&gt; &amp; Co<\/title>/);
     expect(page).toContain(`<img src="${LOGO_URL}" alt="" width="24" height="24">`);
     expect(page).toContain(`<link rel="icon" href="${LOGO_URL}">`);
-    for (const scheme of ['light', 'dark'] as const) {
-      expect(page).toContain(
-        `<meta name="theme-color" media="(prefers-color-scheme: ${scheme})" content="${colourOf('card')[scheme]}">`,
+    for (const scheme of ['light', 'dark']) {
+      expect(page).toMatch(
+        new RegExp(`<meta name="theme-color" media="\\(prefers-color-scheme: ${scheme}\\)" content="#[0-9a-f]{6}">`),
       );
     }
     // The program's name is only in the footer.
@@ -62,18 +60,13 @@ test('the OpenAPI document and passkeys have the name', async () => {
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 describe.skipIf(!hasChromium)('in a browser', () => {
-  test('the colour is readable in light and dark, a script in the logo does not run, and no policy is violated', async () => {
-    const accents = accentsOf('#ffcc00');
+  test('everything is readable in light and dark, a script in the logo does not run, and no policy is violated', async () => {
     const { page, troubles } = await openPage(`${server.url}/developers/sign-in`, {
       width: 1280,
       colorScheme: 'light',
     });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      const ground = await page.evaluate<string>(
-        "getComputedStyle(document.querySelector('main button')).backgroundColor",
-      );
-      expect(ground).toBe(Bun.color(accents[colorScheme], 'rgb') as string);
       expect(await page.title()).toBe('Sign in – Link<hive> & Co');
       expect(await page.evaluate<number>("document.querySelector('.brand img').naturalWidth")).toBeGreaterThan(0);
     }

@@ -7,26 +7,23 @@ import { insertProfile } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
-const KIB = 1_024;
-
 /** The properties of the profiles in the test. */
-type Known = { id: number; names: string[]; banned: boolean; email: boolean; keys: boolean; big: boolean };
+type Known = { id: number; names: string[]; banned: boolean; email: boolean; keys: boolean };
 
 const PROFILES: Known[] = [
-  { id: 1, names: ['Ada', 'lovelace'], banned: false, email: true, keys: true, big: false },
-  { id: 3, names: ['ADAM'], banned: true, email: true, keys: true, big: true },
-  { id: 4, names: ['bob', 'Adele'], banned: false, email: false, keys: false, big: false },
-  { id: 8, names: ['ad\u{10FFFD}x'], banned: true, email: false, keys: false, big: true },
-  { id: 9, names: ['Ünal', 'ａda2'], banned: false, email: true, keys: false, big: false },
+  { id: 1, names: ['Ada', 'lovelace'], banned: false, email: true, keys: true },
+  { id: 3, names: ['ADAM'], banned: true, email: true, keys: true },
+  { id: 4, names: ['bob', 'Adele'], banned: false, email: false, keys: false },
+  { id: 8, names: ['ad\u{10FFFD}x'], banned: true, email: false, keys: false },
+  { id: 9, names: ['Ünal', 'ａda2'], banned: false, email: true, keys: false },
 ];
 
 async function world() {
   const clock = testClock();
   const deps = testDeps({ clock });
-  for (const { id, names, banned, email, keys, big } of PROFILES) {
+  for (const { id, names, banned, email, keys } of PROFILES) {
     const [username = '', ...aliases] = names;
-    const customize = JSON.stringify(big ? { text: 'x'.repeat(2 * KIB) } : {});
-    insertProfile(deps.db, { id, username, aliases, customize, ...(!email && { email: null }) });
+    insertProfile(deps.db, { id, username, aliases, ...(!email && { email: null }) });
     if (keys && id === 1) await request(deps, { profile: username });
     if (keys && id === 3) await issue(deps, { profile: username });
     if (id === 9) await issue(deps, { profile: username }, { expiresAtMs: clock.nowMs() + 1 });
@@ -37,13 +34,12 @@ async function world() {
 }
 
 function matches(profile: Known, filter: ProfileFilter): boolean {
-  const { nameBegins, isBanned, lacksEmail, hasKeys, showsMoreThanBytes } = filter;
+  const { nameBegins, isBanned, lacksEmail, hasKeys } = filter;
   return (
     (nameBegins === undefined || profile.names.some((name) => foldName(name).startsWith(foldName(nameBegins)))) &&
     (isBanned === undefined || profile.banned === isBanned) &&
     (!lacksEmail || !profile.email) &&
-    (!hasKeys || profile.keys) &&
-    (showsMoreThanBytes === undefined || profile.big)
+    (!hasKeys || profile.keys)
   );
 }
 
@@ -55,7 +51,6 @@ test('any combination of filters finds and counts the right profiles, and pages 
       isBanned: fc.boolean(),
       lacksEmail: fc.boolean(),
       hasKeys: fc.boolean(),
-      showsMoreThanBytes: fc.constant(KIB),
     },
     { requiredKeys: [] },
   );

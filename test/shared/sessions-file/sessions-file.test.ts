@@ -76,7 +76,7 @@ test('a second name is refused, and modes that allow others to read the file are
   const path = sessionsPath(config.databasePath);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   chmodSync(path, 0o644);
-  expect(looseModes(config.databasePath)).toEqual([expect.stringContaining(`${path} can be read by other users`)]);
+  expect(looseModes(config.databasePath)).toEqual([expect.stringContaining(`${path} is open to all users`)]);
   linkSync(path, join(folder, 'other'));
   expect(refusalOf(() => openSessionsFile(config.databasePath)).message).toContain('has a second name');
 });

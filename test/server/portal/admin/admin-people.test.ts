@@ -110,7 +110,9 @@ describe('signing in by passkey', () => {
     const world = await adminWorld();
     const { cookie, authenticator } = await signInAdmin(world, 'Grace');
     const page = await visit(world, SIGN_IN, { form: {}, cookie });
-    for (let time = 0; time < 100; time++) expect((await visit(world, SIGN_IN, { form: {} })).status).toBe(200);
+    const tries: number[] = [];
+    for (let time = 0; time < 100; time++) tries.push((await visit(world, SIGN_IN, { form: {} })).status);
+    expect(tries).toContain(429);
     const entered = await visit(world, SIGN_IN, { form: withPasskey(page, authenticator), cookie });
     expect(entered.status).toBe(303);
     const [session = ''] = valuesOf(entered, 'set-cookie').filter((value) => value.startsWith('session='));

@@ -33,7 +33,7 @@ test.skipIf(!hasChromium)(
     await page.locator('[name="rateLimitsOther"]').fill('Typed before');
     removeAdmin(beside, 'Grace', onBox('root'));
     const before = stored();
-    await page.getByRole('button', { name: 'Approve…' }).click();
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText('You are not signed in, or your session has expired; nothing was done.').waitFor();
     expect(await page.locator('dl').textContent()).toContain('Typed before');
     await page.getByRole('button', { name: 'Send again' }).waitFor();

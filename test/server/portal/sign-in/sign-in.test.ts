@@ -229,9 +229,9 @@ test('after an internal error, a form with what was typed can be sent again, eve
   expect([again.status, valuesOf(again, 'location')]).toEqual([303, ['/developers/sessions']]);
 });
 
-test('an IP address has 30 sign-ins of both kinds a minute, refused before the database is read', async () => {
+test('an IP address has 30 sign-ins of each kind a minute, refused before the database is read', async () => {
   const at = await world();
-  for (let sent = 0; sent < 15; sent++) {
+  for (let sent = 0; sent < 30; sent++) {
     await visit(at, '/developers/sign-in', { form: TYPED });
     await visit(at, '/developers/admin/sign-in', { form: {} });
   }

@@ -57,12 +57,3 @@ test('a line that contains them sets them', async () => {
   await importLines(deps, [{ ...ADA, ...given }]);
   expect(profile()).toMatchObject(given);
 });
-
-test('a profile may not exceed an export line of 1 MiB because of kept aliases', async () => {
-  const { deps } = world();
-  const aliases = Array.from({ length: 3_900 }, (_, at) => `${'𐐨'.repeat(60)}${at}`);
-  await importLines(deps, [{ ...ADA, aliases }]);
-  const big = { ...ADA, authId: 'x', assets: { a: 'y'.repeat(60_000) }, discordID: 'z'.repeat(60_000) };
-  const { refused } = await importLines({ ...deps, config: { maxProfileBytes: 262_144 } }, [big]);
-  expect(refused).toMatchObject([{ id: 7, field: null, reason: expect.stringContaining('more than 1 MiB') }]);
-});

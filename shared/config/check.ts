@@ -4,11 +4,9 @@ import { type Clock, DAY_MS } from '../clock.ts';
 import { looseModes } from '../db-files/loose-modes.ts';
 import { AppError } from '../errors.ts';
 import { looseMode } from '../file-mode.ts';
-import { type Config, surveyConfig } from './config.ts';
-import { type Environment, readEnvironment } from './environment.ts';
-import { environmentWarnings } from './environment-warnings.ts';
-import { exposureFault } from './network.ts';
-import { SECRET_FILES, VARIABLES } from './variables.ts';
+import { type Config, SECRET_FILES, surveyConfig, VARIABLES } from './config.ts';
+import { readEnvironment } from './environment.ts';
+import { exposureFault } from './values.ts';
 
 /** The effective value of a variable, masked if it is secret, with its origin. */
 export type VariableReport = { name: string; value: string | null; from: string };
@@ -19,26 +17,25 @@ export type ConfigReport = { variables: VariableReport[]; faults: string[]; warn
 const REACH = ['HOST', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'TRUSTED_PROXIES'];
 
 /**
- * Reports on every variable, with all errors at once. `envFile` and `databasePath` are the values of `--env-file` and `--db`.
- * Throws `bad_config` if the environment file can't be read.
+ * Reports on every variable, with all errors at once; `envFile` and `db` are the values of `--env-file` and `--db`. Throws
+ * `bad_config` if the file of variables can't be read.
  */
 export function reportConfig(
-  given: { envFile: string | undefined; databasePath: string | undefined },
+  given: { envFile: string | undefined; db: string | undefined },
   clock: Clock,
 ): ConfigReport {
-  const environment = readEnvironment(given.envFile);
-  const { source } = environment;
+  const { source, inherited, file } = readEnvironment(given);
   const { config, faults } = surveyConfig(source);
   const variables = Object.entries(VARIABLES).map(([name, { default: unset, mask }]): VariableReport => {
-    if (name === 'DATABASE_PATH' && given.databasePath !== undefined) {
-      return { name, value: given.databasePath, from: '--db' };
+    if (name === 'DATABASE_PATH' && given.db !== undefined) {
+      return { name, value: given.db, from: '--db' };
     }
     if (name === 'PUBLIC_URL' && !source[name] && config.publicUrl !== '') {
       return { name, value: config.publicUrl, from: 'HOST and PORT' };
     }
     const value = source[name];
     if (!value) return { name, value: unset || null, from: unset === '' ? 'not set' : 'default' };
-    return { name, value: mask?.(value) ?? value, from: originOf(name, value, environment) };
+    return { name, value: mask?.(value) ?? value, from: inherited[name] === undefined ? `${file}` : 'environment' };
   });
   // If one of these is invalid, it is unknown how the server can be reached.
   const isReachKnown = !REACH.some((name) => faults.has(name));
@@ -46,29 +43,22 @@ export function reportConfig(
   const more = [isReachKnown ? exposureFault(config) : null, tls.fault];
   const files = [...SECRET_FILES, 'TLS_KEY_FILE'].map((name) => source[name]);
   const warnings = [
-    ...environmentWarnings(environment),
-    ...files.map((path) => (path ? looseMode(path) : null)),
-    ...looseModes(given.databasePath ?? config.databasePath),
+    ...[file, ...files].map((path) => (path ? looseMode(path) : null)),
+    ...looseModes(given.db ?? config.databasePath),
     tls.warning,
+    proxyWarning(config),
     faults.has('MAIL_URL') || faults.has('MAIL_URL_FILE') ? null : mailWarning(config),
   ];
-  const sentences = [...faults.values()].map(({ message }) => message);
-  return { variables, faults: [...sentences, ...more].filter(isSentence), warnings: warnings.filter(isSentence) };
+  return { variables, faults: [...faults.values(), ...more].filter(isSentence), warnings: warnings.filter(isSentence) };
 }
 
-/** The warnings at the start of a server: a certificate that expires soon, mail that is not sent. */
+/** The warnings at the start of a server: a certificate that expires soon, proxies that are anybody, mail that is not sent. */
 export function configWarnings(config: Config, nowMs: number): string[] {
-  return [tlsState(config, nowMs).warning, mailWarning(config)].filter(isSentence);
+  return [tlsState(config, nowMs).warning, proxyWarning(config), mailWarning(config)].filter(isSentence);
 }
 
 function isSentence(text: string | null): text is string {
   return text !== null;
-}
-
-function originOf(name: string, value: string, { inherited, dotFiles }: Environment): string {
-  if (inherited[name] === undefined) return '--env-file';
-  // The environment takes precedence over these files; with the same value in both, either is right.
-  return dotFiles.find(({ values }) => values[name] === value)?.path ?? 'environment';
 }
 
 /** Certificates are usually renewed 30 days before they expire; if 14 days are left, the renewal has failed. */
@@ -108,4 +98,10 @@ function readWanted(name: string, path: string): Buffer {
 function mailWarning({ mail }: Config): string | null {
   if (mail === null) return 'MAIL_URL is not set: no key can be approved.';
   return mail.kind === 'folder' ? `Mails are written to the folder ${mail.folder}, not sent.` : null;
+}
+
+function proxyWarning({ trustedProxies }: Config): string | null {
+  const isAnybody = trustedProxies?.rules.some((rule) => rule.endsWith('/0')) ?? false;
+  if (!isAnybody) return null;
+  return 'TRUSTED_PROXIES names all addresses: any client can choose the address by which it is limited and logged.';
 }
