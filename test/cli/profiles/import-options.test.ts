@@ -167,7 +167,9 @@ describe('an existing file of --rejects', () => {
     ];
     for (const [name, text, mode] of files) {
       const path = join(folder, name);
-      writeFileSync(path, text, { mode });
+      writeFileSync(path, text);
+      // Whatever the umask is.
+      chmodSync(path, mode);
       const done = await importing([file, '--rejects', path, '--yes']);
       expect(done).toMatchObject({ code: 1, stderr: expect.stringContaining(`${path} already exists`) });
       expect(readFileSync(path, 'utf8')).toBe(text);
