@@ -21,7 +21,7 @@ export function databaseFault(path: string, error: unknown): AppError | null {
   if (!(fault instanceof SQLiteError)) return isFileFault(error) ? unusable(path, error) : null;
   const code = fault.code ?? '';
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
-    return new AppError('busy', `The database ${path} is locked by another process; try again.`, { cause: error });
+    return new AppError('busy', 'The database is locked by another process; try again.', { cause: error });
   }
   if (code === 'SQLITE_NOTADB') return fileRefusal(`${path} is not a Profile Lookup database.`, error);
   // SQLITE_IOERR_SHMSIZE means that there is no room for the `-shm` file.
