@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { serve } from '../../server/main.ts';
 import { addAdmin } from '../../shared/admins/admins.ts';
 import { isBinary } from '../../shared/binary.ts';
 import { readConfig } from '../../shared/config/config.ts';
@@ -65,6 +64,7 @@ async function runDemo(folder: string): Promise<void> {
   // Servers ignore SIGHUP. The demo ends with its terminal, so that its folder is removed.
   process.once('SIGHUP', () => process.emit('SIGTERM', 'SIGTERM'));
   onIpv4.stop(true);
+  const { serve } = await import('../../server/main.ts');
   await serve(deps, vacuumCommand(config.databasePath), () => {
     // Until the server listens, this address keeps another demo from taking the port.
     onIpv6?.stop(true);

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type ServerOptions, serve } from '../../server/main.ts';
+import type { ServerOptions } from '../../server/main.ts';
 import { isBinary } from '../../shared/binary.ts';
 import { configWarnings } from '../../shared/config/check.ts';
 import { createDeps, type ServerDeps } from '../../shared/deps.ts';
@@ -28,6 +28,7 @@ Example:
     .action((_options: unknown, command: Command) => {
       const config = configOf(globalsOf(command));
       return withOpenDatabase(config, 'serve', async (db) => {
+        const { serve } = await import('../../server/main.ts');
         const options = vacuumCommand(db.$client.filename);
         if (outputColumns() === undefined) return serve(createDeps(db, config), options);
         await serveOnTerminal(createDeps(db, config), options);
@@ -38,6 +39,7 @@ Example:
 /** Runs the server for a person at a terminal: prints its URL and warnings. */
 async function serveOnTerminal(deps: ServerDeps, options: ServerOptions): Promise<void> {
   const { config, clock } = deps;
+  const { serve } = await import('../../server/main.ts');
   await serve(deps, options, ({ url }) => {
     const warnings = configWarnings(config, clock.nowMs()).map((text) => `Warning: ${text}\n`);
     print(`

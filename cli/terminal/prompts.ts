@@ -1,4 +1,4 @@
-import inquirer, { type DistinctQuestion } from 'inquirer';
+import type { DistinctQuestion } from 'inquirer';
 import { editorCommand } from '../../shared/config/environment.ts';
 import { PERMISSIONS, type Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
@@ -62,6 +62,8 @@ async function ask<T>(question: DistinctQuestion): Promise<T> {
   // Before the prompt's own listener, which inquirer keeps from one question to the next.
   process.stdin.prependListener('data', watch).once('end', cancel).once('close', cancel);
   try {
+    // Loaded only to ask, so that other commands begin sooner.
+    const { default: inquirer } = await import('inquirer');
     const prompt = inquirer.createPromptModule({ output: process.stderr, signal: controller.signal });
     const answers: Record<string, unknown> = await prompt([question]);
     return answers[ANSWER] as T;

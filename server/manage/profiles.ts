@@ -1,5 +1,6 @@
 import { within } from '../../shared/clock.ts';
 import { withTables } from '../../shared/db/tables.ts';
+import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { closeDatabase, openDatabase } from '../../shared/db-files/open.ts';
 import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
 import { AppError } from '../../shared/errors.ts';
@@ -17,6 +18,9 @@ const ARRIVAL_SECONDS = 60;
 
 /** So many bytes are split into lines at once, in a millisecond or two. */
 const PIECE_BYTES = 65_536;
+
+/** How long a batch holds the lock and this thread; other requests are served in between. */
+const BATCH_MS = 5;
 
 /** The Retry-After while another request is imported, in seconds; most requests are short. */
 const RETRY_SECONDS = 2;
@@ -56,6 +60,7 @@ export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' 
           ...(read !== null && { asOfMs: read.atMs }),
           by: { kind: 'platform', name: token.name },
           onKeys: effectsOfBackend(token, config),
+          pace: { lockMs: BATCH_MS, ready: () => whenUnlocked(db.$client) },
         });
         return result;
       } finally {

@@ -31,6 +31,7 @@ export async function importInBatches(
   let lines = 0;
 
   const flush = async (): Promise<void> => {
+    await batchSize.ready();
     batchSize.timed(() => applyOrDefer(run, batch, deferred));
     run.log.afterWrite();
     batch = emptyBatch();
@@ -122,6 +123,7 @@ async function retryDeferred(
   let size = { rows: 0, bytes: 0 };
   const flush = async (): Promise<void> => {
     const entries = batch.sort((a, b) => a.number - b.number);
+    await batchSize.ready();
     batchSize.timed(() => {
       const losers = applyEntries(run, entries, false);
       for (const entry of entries) {

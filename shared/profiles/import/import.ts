@@ -8,7 +8,7 @@ import { AppError, isForOperator } from '../../errors.ts';
 import { createApplier } from '../edit/apply.ts';
 import type { EffectsOnKeys } from '../edit/pass.ts';
 import { storeLastImport } from '../last-import.ts';
-import { createBatchSize } from './batch-size.ts';
+import { COMMAND_PACE, createBatchSize, type Pace } from './batch-size.ts';
 import { importInBatches } from './import-batches.ts';
 import { createImportReport, type ImportOutcome, type RefusedLine } from './import-report.ts';
 import type { ImportRun } from './import-run.ts';
@@ -43,6 +43,8 @@ export type ImportOptions = {
   /** Erases the profiles that the file does not contain, at the end. */
   prune?: PruneOptions;
   rejects?: Rejects;
+  /** Absent for a command. */
+  pace?: Pace;
   onProgress?: OnProgress;
   /** Called for each refused line; with `strict`, conflicts come in no particular order. */
   onRefused?: (refused: RefusedLine) => void;
@@ -72,7 +74,7 @@ async function importLocked(deps: ImportDeps, source: ImportSource, options: Imp
   const { db, clock } = deps;
   const { onWarning = () => {} } = options;
   const run = prepareRun(deps, options);
-  const batchSize = createBatchSize(clock);
+  const batchSize = createBatchSize(clock, options.pace ?? COMMAND_PACE);
   let blank = 0;
   try {
     const end = options.strict ? await importStrictly(run, source) : await importInBatches(run, source, batchSize);

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { DAY_MS, isoTime } from '../../../shared/clock.ts';
@@ -83,6 +84,31 @@ test('a second request at a time gets 429 with Retry-After', async () => {
   expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(await stored()).toHaveLength(1);
 });
+
+test('lines wait for up to 2 seconds while another process holds the lock, and nobody else waits', async () => {
+  const { access, server, send, stored } = await sending();
+  const other = new Database(access.config.databasePath);
+  for (const [heldMs, status] of [
+    [500, 200],
+    [3_000, 503],
+  ] as const) {
+    other.run('BEGIN IMMEDIATE');
+    const answered = send('', ADA);
+    const end = Bun.sleep(heldMs).then(() => other.run('ROLLBACK'));
+    let isAnswered = false;
+    void answered.then(() => {
+      isAnswered = true;
+    });
+    await Bun.sleep(200);
+    expect([(await get(server, '/healthz')).status, isAnswered]).toEqual([200, false]);
+    const answer = await answered;
+    expect([heldMs, answer.status]).toEqual([heldMs, status]);
+    expect(await answer.text()).not.toContain(access.folder);
+    await end;
+  }
+  other.close();
+  expect(await stored()).toMatchObject([ADA]);
+}, 30_000);
 
 test('a token’s limits are enforced: e-mail addresses, and the number of erasures', async () => {
   const { access, server, stored } = await sending();
