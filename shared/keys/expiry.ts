@@ -10,7 +10,7 @@ export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The syntax of an expiry, for error sentences. */
 export const EXPIRY_SYNTAX =
-  'a duration such as 90d, 12h or 30m, or a future date or time such as 2027-01-31 or 2027-01-31T00:00:00Z';
+  'a duration such as 90d, 12h or 30m (a year is 365d), or a future date or time such as 2027-01-31 or 2027-01-31T00:00:00Z';
 
 /** Parses a duration such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null for any other string. */
 export function parseDuration(text: string): number | null {

@@ -8,21 +8,24 @@ export const RATE_LIMIT_BOUNDS = { maxQuota: 1_000_000, maxWindowSeconds: 31 * 8
 
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 const UNIT_NAMES = { d: 'day', h: 'hour', m: 'minute', s: 'second' } as const;
-const TEXT = /^([1-9][0-9]{0,6})\/([1-9][0-9]{0,6})([smhd])$/;
+/** People also write `20/s`, `1200/min` and `5000/day`. */
+const TEXT = /^([^/]+)\/([0-9]*)(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$/;
+const WHOLE = /^[1-9][0-9]{0,6}$/;
 
 /** The syntax of a rate limit, for error messages and help texts. */
 export const RATE_LIMIT_SYNTAX =
   '<quota>/<window>, for example 60/1m or 5000/1d: quota 1 to 1000000, units s, m, h, d, window 1s to 31d';
 
-/** Parses `60/1m`. Throws `usage`, with the syntax, for any other string. */
+/** Parses `60/1m`, and `60/min` as the same. Throws `usage`, with the part that is wrong and the syntax, for any other string. */
 export function parseRateLimit(text: string): RateLimit {
-  const match = TEXT.exec(text);
-  const quota = Number(match?.[1]);
-  const windowSeconds = Number(match?.[2]) * UNITS[(match?.[3] ?? 's') as keyof typeof UNITS];
-  if (match === null || quota > RATE_LIMIT_BOUNDS.maxQuota || windowSeconds > RATE_LIMIT_BOUNDS.maxWindowSeconds) {
-    throw new AppError('usage', `A rate limit is ${RATE_LIMIT_SYNTAX}.`);
-  }
-  return { quota, windowSeconds };
+  const [, quota = '', count = '', unit = ''] = TEXT.exec(text) ?? [];
+  const windowSeconds = Number(count || 1) * UNITS[unit.charAt(0) as keyof typeof UNITS];
+  const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
+  const isQuota = WHOLE.test(quota) && Number(quota) <= maxQuota;
+  const isWindow = (count === '' || WHOLE.test(count)) && windowSeconds <= maxWindowSeconds;
+  if (isQuota && isWindow) return { quota: Number(quota), windowSeconds };
+  const fault = unit === '' || text.length > 40 ? '' : `The ${isQuota ? 'window' : 'quota'} in ${text} is wrong. `;
+  throw new AppError('usage', `${fault}A rate limit is ${RATE_LIMIT_SYNTAX}.`);
 }
 
 /**

@@ -13,7 +13,7 @@ import style from './try.css' with { type: 'text' };
 /**
  * Creates `/docs/try`: Swagger UI for `/openapi.json`, in which readers send requests with their own key. `@elysiajs/openapi`
  * makes the page; the bar at its top is ours. Because much third-party script runs on the origin of the portal's cookies, the
- * Content-Security-Policy allows only the page's two files, its inline script and styles by their hashes, and connections to
+ * Content-Security-Policy allows only the page's two files, its inline script and style by their hashes, and connections to
  * the API and its document: the script can't reach `/developers` or `/manage` by a request, a frame or a new window. The policy
  * has absolute URLs, so the page works only at `PUBLIC_URL`.
  */
@@ -25,7 +25,8 @@ export async function tryPage(config: Config): Promise<FramedPage> {
     provider: 'swagger-ui',
     documentation: {
       info: {
-        title: `Try it – API documentation – ${config.publicName}`,
+        // The plugin inserts it into the page as it is.
+        title: Bun.escapeHTML(`Try it – API documentation – ${config.publicName}`),
         version: '',
         description: 'Send requests with your own API key.',
       },
@@ -52,8 +53,8 @@ function policyOf(html: string, publicUrl: string): string {
   const at = (path: string) => (publicUrl + path).replace(/[;,]/g, encodeURIComponent);
   return [
     "default-src 'none'",
-    `script-src ${at(TRY_PATHS.script)} ${hashesOf(html, 'script')}`,
-    `style-src ${at(TRY_PATHS.style)} ${hashesOf(html, 'style')}`,
+    `script-src ${at(TRY_PATHS.script)} ${hashOf(html, 'script')}`,
+    `style-src ${at(TRY_PATHS.style)} ${hashOf(html, 'style')}`,
     'img-src data:',
     `connect-src ${at('/api/')} ${at('/openapi.json')}`,
     "frame-src 'none'",
@@ -66,10 +67,11 @@ function policyOf(html: string, publicUrl: string): string {
   ].join('; ');
 }
 
-/** The CSP hashes of the page's inline scripts or styles. */
-function hashesOf(html: string, element: 'script' | 'style'): string {
-  const inline = html.matchAll(new RegExp(`<${element}>([\\s\\S]*?)</${element}>`, 'g'));
-  return [...inline].map(([, text = '']) => `'sha256-${Bun.SHA256.hash(text, 'base64')}'`).join(' ');
+/** The CSP hash of the page's inline script or style. Throws if there is another: it would be somebody else's. */
+function hashOf(html: string, element: 'script' | 'style'): string {
+  const inline = [...html.matchAll(new RegExp(`<${element}[^>]*>([^<][\\s\\S]*?)</${element}>`, 'gi'))];
+  if (inline.length !== 1) throw new Error(`/docs/try has ${inline.length} inline ${element}s`);
+  return `'sha256-${Bun.SHA256.hash(inline[0]?.[1] ?? '', 'base64')}'`;
 }
 
 /** Swagger UI's script, followed by ours, which runs before the page starts it. */

@@ -60,6 +60,12 @@ function report(sentence) {
 }
 
 function sentenceOf({ name }) {
+  if (passkey === 'create' && (name === 'NotAllowedError' || name === 'AbortError')) {
+    return 'No passkey was made: you cancelled, it took too long, or this device can’t check who you are. A security key needs a PIN and FIDO2: set a PIN in the settings of your system or browser, or use another device.';
+  }
+  if (passkey === 'create' && name === 'ConstraintError') {
+    return 'This device can’t make a passkey that checks who you are. Set a PIN or screen lock on it, or use another device.';
+  }
   if (name === 'NotAllowedError' || name === 'AbortError') {
     return 'No passkey was used: you cancelled, it took too long, or this device has no passkey for this site. Try again.';
   }

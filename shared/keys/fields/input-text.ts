@@ -8,12 +8,15 @@ import type { InputFacts, InputKind } from './input-facts.ts';
 
 type Read = (texts: readonly string[], nowMs: number, facts: InputFacts) => unknown;
 
+/** People write `mybot.dev/about` for the URL of a project: a host name with a dot, without a scheme. */
+const BARE_HOST = /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+(:\d+)?([/?#]|$)/u;
+
 const first: Read = ([text = '']) => text;
 
 const READERS: Readonly<Record<InputKind, Read>> = {
   line: first,
   lines: first,
-  url: first,
+  url: ([text = '']) => (BARE_HOST.test(text.trim()) ? `https://${text.trim()}` : text),
   hidden: first,
   permissions: (texts) => texts.flatMap((text) => text.split(',')),
   'rate limits': parseRateLimits,

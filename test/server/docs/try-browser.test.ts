@@ -55,6 +55,16 @@ describe('the page as it is sent', () => {
     }
   });
 
+  test('shows a name with markup as it is written, and runs nothing of it', async () => {
+    const name = '</title><script>alert(1)</script>&amp;';
+    const named = await startTestServer({ variables: { PUBLIC_NAME: name } });
+    const answer = await get(named, '/docs/try');
+    expect(answer.headers.get('content-security-policy')).toMatch(/script-src \S+ 'sha256-[\w+/]{43}=';/);
+    const page = await answer.text();
+    expect(page).not.toContain('<script>alert');
+    expect(page.match(/<title>(.*)<\/title>/)?.[1]).toBe(Bun.escapeHTML(`Try it – API documentation – ${name}`));
+  });
+
   test('is at the public URL, whose path may have any character', async () => {
     const prefixed = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/a;b,c/' } });
     const answer = await get(prefixed, '/docs/try');

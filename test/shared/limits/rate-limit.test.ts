@@ -9,6 +9,9 @@ describe('the text of a rate limit', () => {
     ['1/1s', 1, 1],
     ['1000000/31d', 1_000_000, 2_678_400],
     ['7/90s', 7, 90],
+    ['20/s', 20, 1],
+    ['1200/min', 1_200, 60],
+    ['5000/day', 5_000, 86_400],
     ['7/744h', 7, 2_678_400],
     ['2/2678400s', 2, 2_678_400],
   ];
@@ -20,7 +23,6 @@ describe('the text of a rate limit', () => {
   const bad = [
     '',
     '60',
-    '60/m',
     '0/1m',
     '60/0m',
     '1000001/1m',
@@ -44,6 +46,12 @@ describe('the text of a rate limit', () => {
     test(`${JSON.stringify(text)} is refused with the syntax`, () =>
       expect(() => parseRateLimit(text)).toThrow(/<quota>\/<window>/));
   }
+
+  test('the part that is wrong is named', () => {
+    expect(() => parseRateLimits(['60/1m', '60/32d'])).toThrow(/^The window in 60\/32d is wrong\. A rate limit is /);
+    expect(() => parseRateLimit('0/1m')).toThrow(/^The quota in 0\/1m is wrong\. /);
+    expect(() => parseRateLimit('sixty')).toThrow(/^A rate limit is /);
+  });
 
   test('a window is shown in the largest unit that divides it', () => {
     const shown = [1, 60, 90, 3_600, 5_400, 86_400, 604_800, 90_000].map(formatWindow);
