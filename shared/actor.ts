@@ -1,7 +1,7 @@
 import type { ShownVersion } from './shown-version.ts';
 
 /** The kinds of actors, as stored with each action. */
-export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'platform', 'service'] as const;
+export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'backend', 'service'] as const;
 
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
@@ -36,7 +36,7 @@ export type Person =
       version?: readonly string[];
     }
   /** A backend with a token; the name is the token's. */
-  | { kind: 'platform'; name: string; version?: readonly string[] };
+  | { kind: 'backend'; name: string; version?: readonly string[] };
 
 /** A person, or the service itself. The name is never an e-mail address. */
 export type Actor = Person | { kind: 'service'; name: 'system' };
@@ -49,12 +49,12 @@ export type StoredActor = { kind: ActorKind; name: string };
 
 /**
  * The text that shows an actor to a kind of viewer. Operators and admins see names: `ada (on the box)`, `admin Grace`, `owner`,
- * `platform backend`, `system`. Owners see `you`, `an admin`, `the operator` or `system`.
+ * `backend crm`, `system`. Owners see `you`, `an admin`, `the operator` or `system`.
  */
 export function actorText({ kind, name }: StoredActor, viewer: ActorKind): string {
   if (viewer === 'owner') return SHOWN_TO_OWNERS[kind];
   if (kind === 'operator') return `${name} (on the box)`;
-  if (kind === 'admin' || kind === 'platform') return `${kind} ${name}`;
+  if (kind === 'admin' || kind === 'backend') return `${kind} ${name}`;
   return name;
 }
 
@@ -62,6 +62,6 @@ const SHOWN_TO_OWNERS: Record<ActorKind, string> = {
   operator: 'the operator',
   admin: 'an admin',
   owner: 'you',
-  platform: 'the operator',
+  backend: 'the operator',
   service: 'system',
 };

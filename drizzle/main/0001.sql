@@ -9,7 +9,7 @@ CREATE TABLE `key_attempts` (
 	`rate_limits` text NOT NULL,
 	`expires_at` integer,
 	`result` text NOT NULL,
-	`by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_attempts_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	`by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_attempts_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
 	`retire_old_at` integer,
 	PRIMARY KEY(`identifier`, `number`),
 	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`),
@@ -27,7 +27,7 @@ CREATE TABLE `key_events` (
 	`from_state` text,
 	`to_state` text NOT NULL,
 	`detail` text,
-	`by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	`by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
 	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`)
 ) STRICT;
 CREATE INDEX `key_events_identifier` ON `key_events` (`identifier`,`id`);
@@ -174,8 +174,8 @@ CREATE TABLE `people_events` (
 	`kind` text NOT NULL,
 	`name` text NOT NULL,
 	`detail` text,
-	CONSTRAINT "people_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
-	CONSTRAINT "people_events_kind" CHECK(`kind` IN ('admin', 'platform'))
+	CONSTRAINT "people_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
+	CONSTRAINT "people_events_kind" CHECK(`kind` IN ('admin', 'backend'))
 ) STRICT;
 
 CREATE TRIGGER `people_events_never_deleted` BEFORE DELETE ON `people_events`
@@ -218,7 +218,7 @@ CREATE TABLE `last_import` (
 	`lines` integer NOT NULL,
 	`refused` integer NOT NULL,
 	CONSTRAINT "last_import_id" CHECK(`id` = 1),
-	CONSTRAINT "last_import_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	CONSTRAINT "last_import_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
 	CONSTRAINT "last_import_lines" CHECK(`refused` BETWEEN 0 AND `lines`)
 ) STRICT;
 
@@ -256,7 +256,7 @@ CREATE TABLE `last_feed` (
 	`lines` integer NOT NULL,
 	`refused` integer NOT NULL,
 	CONSTRAINT "last_feed_id" CHECK(`id` = 1),
-	CONSTRAINT "last_feed_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	CONSTRAINT "last_feed_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
 	CONSTRAINT "last_feed_lines" CHECK(`refused` BETWEEN 0 AND `lines`)
 ) STRICT;
 
@@ -357,7 +357,7 @@ CREATE TABLE `service_events` (
 	`profile_id` integer,
 	`count` integer DEFAULT 1 NOT NULL,
 	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE set null,
-	CONSTRAINT "service_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'platform', 'service')),
+	CONSTRAINT "service_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
 	CONSTRAINT "service_events_event" CHECK(`event` IN ('banned', 'unbanned', 'erased', 'restored')),
 	CONSTRAINT "service_events_count" CHECK(`count` > 0)
 ) STRICT;

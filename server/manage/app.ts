@@ -100,7 +100,7 @@ function admit(services: PortalServices, request: Request): Call {
 function me({ request, token }: Call): object {
   queryParameters(queryOf(request), []);
   const { identifier, name, rights, excludesContactFields, eraseLimit } = token;
-  return { kind: 'platform', name, token: identifier, rights, withoutAddress: excludesContactFields, eraseLimit };
+  return { kind: 'backend', name, token: identifier, rights, withoutAddress: excludesContactFields, eraseLimit };
 }
 
 /**

@@ -58,7 +58,7 @@ export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' 
           merge: mode === 'merge',
           strict: false,
           ...(read !== null && { asOfMs: read.atMs }),
-          by: { kind: 'platform', name: token.name },
+          by: { kind: 'backend', name: token.name },
           onKeys: effectsOfBackend(token, config),
           pace: { lockMs: BATCH_MS, ready: () => whenUnlocked(db.$client) },
         });

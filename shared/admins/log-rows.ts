@@ -53,7 +53,7 @@ function conditionsOf(table: Columns | typeof peopleEvents | typeof serviceEvent
 /** A condition: the actor is the one that a string names. */
 function isBy(table: Columns | typeof peopleEvents | typeof serviceEvents, text: string): SQL {
   const [, onBox] = /^(.+) \(on the box\)$/i.exec(text) ?? [];
-  const [, kind, name] = onBox === undefined ? (/^(admin|platform) (.+)$/i.exec(text) ?? []) : ['', 'operator', onBox];
+  const [, kind, name] = onBox === undefined ? (/^(admin|backend) (.+)$/i.exec(text) ?? []) : ['', 'operator', onBox];
   const isNamed = (wanted: string) => sql`lower(${table.by}) = lower(${wanted})`;
   const isKind = (wanted: string | undefined) => {
     const found = ACTOR_KINDS.find((one) => one === wanted?.toLowerCase());
@@ -88,10 +88,10 @@ export function keyRows(db: Db, reading: Reading): LogRow[] {
 /** Reads actions on admins and on backends' tokens. */
 export function peopleRows(db: Db, reading: Reading): LogRow[] {
   const { events, filter, limit } = reading;
-  const isOf = (kind: 'admin' | 'platform', names: SelectedEvents['admins']) =>
+  const isOf = (kind: 'admin' | 'backend', names: SelectedEvents['admins']) =>
     and(eq(peopleEvents.kind, kind), inArray(peopleEvents.event, names));
   if (filter.key !== undefined || events.admins.length + events.tokens.length === 0) return [];
-  const isOfKind = or(isOf('admin', events.admins), isOf('platform', events.tokens));
+  const isOfKind = or(isOf('admin', events.admins), isOf('backend', events.tokens));
   return db
     .select()
     .from(peopleEvents)

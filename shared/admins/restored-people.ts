@@ -88,7 +88,7 @@ function settleTokens(db: Db, known: KnownPeople, decision: PeopleDecision, foun
       found.tokens.push({ name, identifier });
       if (!isRestored) tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).run();
       const detail = { token: identifier };
-      addPeopleEvent(tx, { atMs, by, event: eventOf(decision), kind: 'platform', name, detail });
+      addPeopleEvent(tx, { atMs, by, event: eventOf(decision), kind: 'backend', name, detail });
     }
   });
 }

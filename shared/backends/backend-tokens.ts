@@ -70,7 +70,7 @@ export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView
     const added = { identifier, name, folded, tokenHash, rights, excludesContactFields, eraseLimit, addedAt: atMs };
     tx.insert(platformTokens).values(added).run();
     const detail = { token: identifier, rights, withoutAddress: excludesContactFields, eraseLimit };
-    addPeopleEvent(tx, { atMs, by, event: 'added', kind: 'platform', name, detail });
+    addPeopleEvent(tx, { atMs, by, event: 'added', kind: 'backend', name, detail });
     return added;
   });
   return { ...viewOf(row, null), token };
@@ -128,7 +128,7 @@ export function removeToken(access: Access, identifier: string, by: Actor): numb
       atMs: access.clock.nowMs(),
       by,
       event: 'removed',
-      kind: 'platform',
+      kind: 'backend',
       name: removed.name,
       detail: { token: identifier },
     });

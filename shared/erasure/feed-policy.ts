@@ -29,7 +29,7 @@ const BANNED_STAYS = deletionRefused('a banned profile may not be erased with th
 export function effectsOfBackend(limits: BackendLimits, config: MailConfig): EffectsOnKeys {
   const { name, excludesContactFields, eraseLimit } = limits;
   return {
-    ...effectsOnKeys({ kind: 'platform', name }, config),
+    ...effectsOnKeys({ kind: 'backend', name }, config),
     refuseErasure: (tx, id, nowMs) => {
       const held = tx.select({ banned: profiles.banned }).from(profiles).where(eq(profiles.id, id)).get();
       // Erasures of missing profiles are not counted.

@@ -22,10 +22,10 @@ export function refuseKind({ who }: { who: Who }, kind: Person['kind']): void {
 }
 
 /** Actions of owners on their own keys. The operator can perform them for owners who can't sign in. */
-export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', platform: 'none' };
+export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', backend: 'none' };
 
 /** Looking at keys, which changes nothing. */
-export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', platform: 'none' };
+export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', backend: 'none' };
 
 /** Decisions on keys, which owners can't make on their own. */
-export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all', owner: 'none', platform: 'none' };
+export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all', owner: 'none', backend: 'none' };

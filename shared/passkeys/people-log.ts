@@ -8,7 +8,7 @@ export type PeopleEvent = {
   atMs: number;
   by: Actor;
   event: PeopleEventName;
-  kind: 'admin' | 'platform';
+  kind: 'admin' | 'backend';
   name: string;
   detail?: PeopleEventDetail;
 };

@@ -21,7 +21,7 @@ const TABLES = { import: lastImport, feed: lastFeed } as const satisfies Record<
 
 /** Replaces the stored last import of the same kind. */
 export function storeLastImport(db: Db, { atMs, by, lines, refused }: Omit<LastImport, 'by'> & { by: Actor }): void {
-  const table = TABLES[by.kind === 'platform' ? 'feed' : 'import'];
+  const table = TABLES[by.kind === 'backend' ? 'feed' : 'import'];
   const row = { id: 1, at: atMs, by: by.name, byKind: by.kind, lines, refused };
   write(db, (tx) => tx.insert(table).values(row).onConflictDoUpdate({ target: table.id, set: row }).run());
 }

@@ -30,7 +30,7 @@ const PEOPLE = {
   operator: onBox('root'),
   admin: { kind: 'admin', name: 'Grace' },
   owner: { kind: 'owner', name: 'owner', profileId: OWN },
-  platform: { kind: 'platform', name: 'backend' },
+  backend: { kind: 'backend', name: 'backend' },
 } as const satisfies Record<string, Person>;
 
 type Name = keyof typeof OPERATIONS;

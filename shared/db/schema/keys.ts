@@ -110,7 +110,7 @@ export const keyAttempts = sqliteTable(
     primaryKey({ columns: [t.identifier, t.number] }),
     uniqueIndex('key_attempts_open').on(t.identifier).where(sql`result = 'open'`),
     check('key_attempts_result', sql`${t.result} IN ('open', 'accepted', 'refused', 'not confirmed', 'voided')`),
-    check('key_attempts_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+    check('key_attempts_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
     check('key_attempts_number', sql`${t.number} >= 1`),
   ],
 );
@@ -156,7 +156,7 @@ export const keyEvents = sqliteTable(
   (t) => [
     index('key_events_identifier').on(t.identifier, t.id),
     foreignKey({ columns: [t.identifier], foreignColumns: [apiKeys.identifier] }),
-    check('key_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+    check('key_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
   ],
 );
 

@@ -117,12 +117,12 @@ export const peopleEvents = sqliteTable(
     /** What kind of actor `by` names. */
     byKind: text('by_kind').$type<ActorKind>().notNull(),
     event: text().$type<PeopleEventName>().notNull(),
-    kind: text().$type<'admin' | 'platform'>().notNull(),
+    kind: text().$type<'admin' | 'backend'>().notNull(),
     name: text().notNull(),
     detail: text({ mode: 'json' }).$type<PeopleEventDetail>(),
   },
   (t) => [
-    check('people_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
-    check('people_events_kind', sql`${t.kind} IN ('admin', 'platform')`),
+    check('people_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
+    check('people_events_kind', sql`${t.kind} IN ('admin', 'backend')`),
   ],
 );

@@ -158,7 +158,7 @@ function lastImportTable<Name extends string>(name: Name) {
     },
     (t) => [
       check(`${name}_id`, sql`${t.id} = 1`),
-      check(`${name}_by_kind`, sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+      check(`${name}_by_kind`, sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
       check(`${name}_lines`, sql`${t.refused} BETWEEN 0 AND ${t.lines}`),
     ],
   );

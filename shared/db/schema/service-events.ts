@@ -27,7 +27,7 @@ export const serviceEvents = sqliteTable(
   },
   (t) => [
     index('service_events_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
-    check('service_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'platform', 'service')`),
+    check('service_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
     check('service_events_event', sql`${t.event} IN ('banned', 'unbanned', 'erased', 'restored')`),
     check('service_events_count', sql`${t.count} > 0`),
   ],

@@ -114,7 +114,7 @@ function prepareRun({ db, clock }: ImportDeps, options: ImportOptions): ImportRu
     const report = createImportReport(onRefused);
     // A file may contain all profiles every night, and most of its lines change nothing: without --as-of, these are not
     // written.
-    const confirms = by.kind === 'platform' || asOfMs !== null;
+    const confirms = by.kind === 'backend' || asOfMs !== null;
     const context = { db, clock, apply, merge, onKeys, confirms, asOfMs };
     return { ...context, log, report, rejects, candidates, onProgress };
   });

@@ -138,12 +138,12 @@ describe('status without a running server', () => {
     expect(await text()).toMatch(/^Last feed +none$/m);
     const at = new Date(deps.clock.nowMs()).toISOString();
     await importLines(deps, [{ id: 1, username: 'ada' }]);
-    await importLines(deps, [{ id: 2, username: 'bob' }, 'nonsense'], { by: { kind: 'platform', name: 'backend' } });
+    await importLines(deps, [{ id: 2, username: 'bob' }, 'nonsense'], { by: { kind: 'backend', name: 'backend' } });
     expect(await status()).toMatchObject({
       lastImport: { at, by: 'operator (on the box)', lines: 1, refused: 0 },
-      lastFeed: { at, by: 'platform backend', lines: 2, refused: 1 },
+      lastFeed: { at, by: 'backend backend', lines: 2, refused: 1 },
     });
-    expect(await text()).toMatch(/^Last feed +1d ago, by platform backend: 2 lines, 1 refused$/m);
+    expect(await text()).toMatch(/^Last feed +1d ago, by backend backend: 2 lines, 1 refused$/m);
   });
 
   test('warns about a certificate that can’t be read, but not about a valid one', async () => {

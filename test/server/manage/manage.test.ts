@@ -39,7 +39,7 @@ test('/me returns the backend and the rights of a token, whose last use is recor
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
   expect(answer.headers.get('cache-control')).toBe('no-store');
   expect(await answer.json()).toEqual({
-    kind: 'platform',
+    kind: 'backend',
     name: 'backend',
     token: token.slice(4, 12),
     rights: ['profiles', 'sign-ins'],

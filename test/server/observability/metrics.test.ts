@@ -174,14 +174,14 @@ test('the last import that changed something is there, with who ran it', async (
     profile_lookup_last_import_refused_lines: 1,
     'profile_lookup_last_import_info{by="operator (on the box)"}': 1,
   });
-  await importLines(deps, [{ id: 2, username: 'bob' }], { by: { kind: 'platform', name: 'backend' } });
+  await importLines(deps, [{ id: 2, username: 'bob' }], { by: { kind: 'backend', name: 'backend' } });
   expect(Object.keys(await last())).toHaveLength(4);
   const samples = samplesOf(await metrics.read());
   expect(samples).toMatchObject({
     profile_lookup_last_feed_age_seconds: 0,
     profile_lookup_last_feed_lines: 1,
     profile_lookup_last_feed_refused_lines: 0,
-    'profile_lookup_last_feed_info{by="platform backend"}': 1,
+    'profile_lookup_last_feed_info{by="backend backend"}': 1,
   });
 });
 

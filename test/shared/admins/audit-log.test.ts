@@ -97,7 +97,7 @@ describe('the log of people’s actions', () => {
   test('lists bans of any origin, and no UIDs of erased profiles', async () => {
     const { access, clock } = await world();
     const { db } = access;
-    const feed = effectsOnKeys({ kind: 'platform', name: 'backend' }, MAIL_CONFIG);
+    const feed = effectsOnKeys({ kind: 'backend', name: 'backend' }, MAIL_CONFIG);
     await importLines(access, [
       { id: 8, username: 'eve' },
       { id: 9, username: 'bob', banned: true },
@@ -109,7 +109,7 @@ describe('the log of people’s actions', () => {
     // A profile that is imported as banned was banned elsewhere.
     expect(bans()).toEqual([
       [expect.any(String), 'Lifted the ban of the profile with UID 8', 8],
-      ['platform backend', 'Banned the profile with UID 8', 8],
+      ['backend backend', 'Banned the profile with UID 8', 8],
     ]);
     clock.advance(1_000);
     eraseProfile(access, 8, onBox('root'));

@@ -92,7 +92,7 @@ test('all tokens with one name share a daily limit of erasures; missing profiles
 
 test('tokens with different names have separate daily limits of erasures', async () => {
   const { send } = await world({ eraseLimit: 1 });
-  for (const [id, name] of [7, 8].map((id) => [id, `platform ${id}`] as const)) {
+  for (const [id, name] of [7, 8].map((id) => [id, `backend ${id}`] as const)) {
     expect(await send([{ id, deleted: true }], { name })).toEqual({ deleted: 1, refused: [] });
   }
 });

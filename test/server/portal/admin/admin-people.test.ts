@@ -306,7 +306,7 @@ describe('people and decisions', () => {
     const rowsOf = (body: string) => Math.max(0, body.split('<tr>').length - 2);
     expect(await pageOf(`?key=${identifier}&by=&kind=&from=&to=`)).toContain(`Approved key <a`);
     expect(rowsOf(await pageOf(`?key=${identifier}`))).toBe(2);
-    expect([rowsOf(await pageOf('?by=owner')), rowsOf(await pageOf('?by=platform'))]).toEqual([1, 0]);
+    expect([rowsOf(await pageOf('?by=owner')), rowsOf(await pageOf('?by=backend'))]).toEqual([1, 0]);
     expect(rowsOf(await pageOf('?kind=key-approved'))).toBe(1);
     expect(rowsOf(await pageOf('?to=2026-01-01&kind=admins'))).toBe(2);
     const first = await pageOf('?from=2026-01-03&kind=admin-added&by=root');

@@ -83,7 +83,7 @@ describe('keys stop working when their profile is banned, work again once it is 
       'lines sent by a backend',
       () => importLines(deps, [BANNED], byBackend),
       () => importLines(deps, [UNBANNED], byBackend),
-      'platform backend',
+      'backend backend',
     ],
   ] satisfies [string, () => Promise<unknown>, () => Promise<unknown>, string][]) {
     test(`by ${how}`, async () => {

@@ -102,7 +102,7 @@ test('a file with --as-of changes exactly the profiles that were not written or 
         if (step.kind === 'wait') clock.advance(step.ms);
         else if ('lines' in step) {
           const asOfMs = step.agoMs === null ? null : nowMs - step.agoMs;
-          const by = step.kind === 'feed' ? ({ kind: 'platform', name: 'backend' } as const) : onBox('operator');
+          const by = step.kind === 'feed' ? ({ kind: 'backend', name: 'backend' } as const) : onBox('operator');
           const onKeys = effectsOfBackend(
             { name: 'backend', excludesContactFields: false, eraseLimit: 1_000 },
             MAIL_CONFIG,

@@ -26,7 +26,7 @@ function world() {
   return { clock, deps, asOfMs, stored };
 }
 
-const platform = { kind: 'platform', name: 'backend' } as const;
+const backend = { kind: 'backend', name: 'backend' } as const;
 
 describe.each([false, true])('a file older than the stored profiles, strict %p', (strict) => {
   test('does not lift bans, restore former addresses or erased profiles, or, with --prune, erase new profiles', async () => {
@@ -36,9 +36,9 @@ describe.each([false, true])('a file older than the stored profiles, strict %p',
     await importLines(deps, [...old, { id: 8, username: 'gone' }]);
     clock.advance(2 * HOUR_MS);
     changeByHand(deps, 'user1', () => ({ banned: true }));
-    await importLines(deps, [{ id: 2, email: 'new2@example.org' }], { merge: true, by: platform });
+    await importLines(deps, [{ id: 2, email: 'new2@example.org' }], { merge: true, by: backend });
     eraseProfile(deps, 3, onBox('operator'));
-    await importLines(deps, [{ id: 9, username: 'new' }], { by: platform });
+    await importLines(deps, [{ id: 9, username: 'new' }], { by: backend });
     const file = [...old.slice(0, 3), { id: 4, username: 'user4', viewsCount: 7 }];
     const confirm = async (profiles: number) => profiles === 1;
     const outcome = await importLines(deps, file, { strict, asOfMs, prune: { limitPercent: 20, confirm } });
@@ -55,7 +55,7 @@ describe.each([false, true])('a file older than the stored profiles, strict %p',
   test('reports the first 10 profiles, and counts all lines', async () => {
     const { deps, asOfMs } = world();
     const lines = Array.from({ length: 30 }, (_, at) => ({ id: at + 1, username: `user${at}` }));
-    await importLines(deps, lines, { by: platform });
+    await importLines(deps, lines, { by: backend });
     const { newer, details } = await importLines(deps, [...lines, ...lines], { strict, asOfMs });
     expect([newer, details.newerIds]).toEqual([60, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]);
   });
@@ -72,15 +72,15 @@ test('changes of only names or links, and confirmations by a command or a backen
     [{ links: [{ id: 'l', name: 'n', link: 'https://example.org' }] }, 'command'],
     [{ viewsCount: 3 }, 'command'],
     [{ banned: false }, 'command'],
-    [{ banned: false }, 'platform'],
-    [{ deleted: true }, 'platform'],
+    [{ banned: false }, 'backend'],
+    [{ deleted: true }, 'backend'],
   ] as const) {
     const { clock, deps, asOfMs } = world();
     clock.advance(-2 * HOUR_MS);
     await withAda(deps);
     clock.advance(2 * HOUR_MS);
     if (by === 'command') changeByHand(deps, 'ada', () => change);
-    else await importLines(deps, [{ id: 'deleted' in change ? 2 : 1, ...change }], { merge: true, by: platform });
+    else await importLines(deps, [{ id: 'deleted' in change ? 2 : 1, ...change }], { merge: true, by: backend });
     const line = { id: 'deleted' in change ? 2 : 1, username: 'eve' };
     expect([change, await importLines(deps, [line], { asOfMs })]).toMatchObject([change, { newer: 1, imported: 0 }]);
   }
@@ -88,7 +88,7 @@ test('changes of only names or links, and confirmations by a command or a backen
 
 test('after a backend sent the time of its lines, files of that time or later are imported', async () => {
   const { clock, deps, asOfMs, stored } = world();
-  await importLines(deps, [{ id: 1, username: 'ada' }], { by: platform, asOfMs: asOfMs + 1_000 });
+  await importLines(deps, [{ id: 1, username: 'ada' }], { by: backend, asOfMs: asOfMs + 1_000 });
   expect(await importLines(deps, [{ id: 1, username: 'b' }], { asOfMs })).toMatchObject({ newer: 1 });
   expect(await importLines(deps, [{ id: 1, username: 'c' }], { asOfMs: asOfMs + 1_000 })).toMatchObject({
     imported: 1,
@@ -109,7 +109,7 @@ test('without --as-of, lines that change nothing are not written', async () => {
   clock.advance(1_000);
   await withAda(deps);
   expect(writtenAt()).toEqual(before);
-  await importLines(deps, [{ id: 1, username: 'ada' }], { by: platform });
+  await importLines(deps, [{ id: 1, username: 'ada' }], { by: backend });
   expect(writtenAt()).toEqual({ at: clock.nowMs() });
 });
 
