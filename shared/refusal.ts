@@ -16,12 +16,22 @@ export type ErrorDetails = {
   cause?: unknown;
 };
 
+/** The exit codes of `profilectl`. 75 is EX_TEMPFAIL of sysexits.h. */
+export const EXIT_CODES = {
+  0: 'done',
+  1: 'refused or failed',
+  2: 'wrong usage: a missing or malformed value, or a bad variable',
+  3: 'done in part: some lines of an import were refused, or its pruning was',
+  75: 'try again later: mail server unreachable, delivery not confirmed, another attempt in progress, database busy',
+  130: 'cancelled: Ctrl-C, or end of input at a prompt',
+} as const;
+
 /** The meaning of an error code at each door. */
 export type Refusal = {
   /** The HTTP status. Without one, no request should cause the code; if one does, the response is that of `internal`. */
   status?: number;
-  /** The exit code of `profilectl`, by default 1. 75 is EX_TEMPFAIL of sysexits.h: retrying can help. */
-  exitCode?: number;
+  /** The exit code of `profilectl`, by default 1. */
+  exitCode?: keyof typeof EXIT_CODES;
   /** The sentence of errors that are thrown without a more exact one. */
   sentence?: string;
   /** Set if clients always see `sentence`, because more exact ones are for the operator. */

@@ -118,6 +118,7 @@ async function runAll(folder: string): Promise<void> {
     await check('types of a client', ['test/support/client-types.ts']);
     const words = ['-p', '.', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.tsbuildinfo'];
     await check('type check', ['x', 'tsc', '--singleThreaded', ...words], { ...ENVIRONMENT, GOGC: '800' });
+    await check('documents', ['test/docs.ts', '--check']);
   };
   const runAllTests = async () => {
     await check('binary', ['cli/build.ts', binary, BUILT_COMMIT]);

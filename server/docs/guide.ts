@@ -18,6 +18,8 @@ export function guideText(config: Config): string {
   );
   return (
     guide
+      // The marks of generated tables.
+      .replace(/<!-- .* -->\n\n?/g, '')
       .replace(/\[([^\]]+)\]\(([^)]+)\)/g, (link, text: string, to: string) => {
         if (to.startsWith('#')) return link;
         // Other documents of the repository are not served.

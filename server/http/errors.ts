@@ -4,7 +4,7 @@ import { AppError, DOCUMENTED_CODES, type ErrorCode, refusalOf } from '../../sha
 import { serverHeaders, stamp } from './answers.ts';
 import type { RequestState } from './request-state.ts';
 
-/** Every status that a refused request can have, in ascending order. A test compares it with the table in docs/api.md. */
+/** Every status that a refused request can have, in ascending order. */
 export const ERROR_STATUSES: readonly number[] = [
   ...new Set(DOCUMENTED_CODES.map((code) => refusalOf(code).status as number)),
 ].sort((a, b) => a - b);

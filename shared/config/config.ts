@@ -60,7 +60,7 @@ const Variables = z.object({
   DATABASE_PATH: file
     .prefault('data/profiles.db')
     .describe('the database; if the program creates its folder, that gets mode 0700, and the file 0600'),
-  DATABASE_MUST_EXIST: onOrOff.prefault('off').describe('on: serve refuses to start if there is no database'),
+  DATABASE_MUST_EXIST: onOrOff.prefault('off').describe('with on, serve refuses to start if there is no database'),
   HOST: z
     .string()
     .refine(isHost, 'must be an IP address or localhost')
@@ -73,31 +73,41 @@ const Variables = z.object({
     .describe('the port to listen on'),
   PUBLIC_URL: parsed('must be an http or https URL without a user, query or fragment', parsePublicUrl)
     .optional()
-    .describe('the base URL that clients use; a trailing /api is removed; required if HOST is not loopback'),
-  TLS_CERT_FILE: file.optional().describe('the certificate in PEM format; read at startup'),
-  TLS_KEY_FILE: file.optional().describe('the private key of the certificate'),
+    .describe('the base URL that clients use; a trailing /api is removed; required if HOST is not loopback')
+    .meta({ example: 'https://api.example.org' }),
+  TLS_CERT_FILE: file
+    .optional()
+    .describe('the certificate in PEM format, if no proxy terminates TLS; read at startup')
+    .meta({ example: '/etc/ssl/profile-lookup/certificate.pem' }),
+  TLS_KEY_FILE: file
+    .optional()
+    .describe('the private key of the certificate')
+    .meta({ example: '/etc/ssl/profile-lookup/certificate.key' }),
   TRUSTED_PROXIES: parsed(
     'must be a comma-separated list of IP addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8',
     parseProxies,
   )
     .optional()
-    .describe('IP addresses and CIDR blocks whose X-Forwarded-For and X-Forwarded-Proto are trusted'),
+    .describe('IP addresses and CIDR blocks whose X-Forwarded-For and X-Forwarded-Proto are trusted')
+    .meta({ example: '127.0.0.1' }),
   MAIL_URL: parsed(`must be ${MAIL_URL_SYNTAX}`, parseMailUrl)
     .optional()
-    .describe('where e-mails go: a mail server (smtp://… or smtps://…) or a folder (file:<folder>)'),
+    .describe('where e-mails go: smtp://user:password@host:port (STARTTLS), smtps://… or file:<folder>')
+    .meta({ example: 'smtp://user:password@mail.example.org' }),
   MAIL_FROM: z
     .string()
     .refine(isMailAddress, 'must be one plain e-mail address')
     .optional()
-    .describe("the sender's e-mail address; required with a mail server"),
+    .describe("the sender's e-mail address; required with a mail server")
+    .meta({ example: 'keys@example.org' }),
   ADMIN_EMAIL: parsed('must be one plain e-mail address, or several separated by commas', parseAddresses)
     .prefault('')
-    .describe('the e-mail addresses that are notified of new requests, separated by commas'),
+    .describe('the e-mail addresses that are notified of new requests, separated by commas')
+    .meta({ example: 'grace@example.org' }),
   ADMIN_WEBHOOK_URL: parsed(`must be ${WEBHOOK_SYNTAX}`, parseWebhook)
     .optional()
-    .describe(
-      'a Discord, Slack, Mattermost or ntfy webhook that is notified of requests, leaked secrets and undeliverable mail',
-    ),
+    .describe('a Discord, Slack, Mattermost or ntfy webhook that is told of requests and leaked secrets')
+    .meta({ example: 'https://chat.example.org/hooks/xyz' }),
   PUBLIC_NAME: z
     .string()
     .refine(isPublicName, 'must be one line of 1 to 40 characters, not all of them invisible')
@@ -105,11 +115,13 @@ const Variables = z.object({
     .describe('the name of the service, 1–40 characters, on pages and in documentation, mails and passkey dialogs'),
   PUBLIC_LOGO: file
     .optional()
-    .describe('a square SVG or PNG file of at most 32 KiB, shown beside the name and as the icon; read at startup'),
+    .describe('a square SVG or PNG file of at most 32 KiB, shown beside the name and as the icon; read at startup')
+    .meta({ example: '/usr/local/share/profile-lookup/logo.svg' }),
   CONTACT: parsed('must be an e-mail address or an http or https URL', parseContact)
     .optional()
-    .describe('the e-mail address or URL for support, in /docs, all pages and mails, and /.well-known/security.txt'),
-  DEVELOPER_PLATFORM: onOrOff.prefault('on').describe('off: /developers and /manage are unknown paths'),
+    .describe('the e-mail address or URL for support, in /docs, all pages and mails, and /.well-known/security.txt')
+    .meta({ example: 'support@example.org' }),
+  DEVELOPER_PLATFORM: onOrOff.prefault('on').describe('with off, /developers and /manage are unknown paths'),
   DEFAULT_RATE_LIMITS: parsed(
     `must be one to four of ${RATE_LIMIT_SYNTAX}; separated by commas, windows distinct`,
     parseLimits,
@@ -118,7 +130,7 @@ const Variables = z.object({
     .describe('the rate limits that an approval grants by default, except to a successor'),
   LOG_LEVEL: oneOf(LOG_LEVELS)
     .prefault('info')
-    .describe('debug, info, warn, error or silent; requests are logged at info'),
+    .describe('what is logged at least: debug, info (with every request), warn, error or silent (nothing)'),
   METRICS_TOKEN: token.optional().describe('the bearer token of /metrics'),
 });
 
@@ -140,6 +152,8 @@ export type VariableMeta = {
   meaning: string;
   /** As a person would write it; empty if there is none. */
   default: string;
+  /** A value for `deploy/settings.example`, where there is no default. */
+  example: string;
   /** How to show the value of a variable that may contain a secret. */
   mask?: (value: string) => string;
 };
@@ -150,14 +164,20 @@ export const VARIABLES: Readonly<Record<string, VariableMeta>> = Object.fromEntr
     const schema: z.ZodType = Variables.shape[name];
     const unset = schema instanceof z.ZodPrefault ? String(schema.def.defaultValue) : '';
     const mask = SECRETS.get(name);
-    const meta = { meaning: schema.description ?? '', default: unset };
+    const { description = '', example = '' } = schema.meta() ?? {};
+    const meta = { meaning: description, default: unset, example: String(example) };
     if (mask === undefined) return [[name, meta]];
     return [
       [name, { ...meta, mask }],
-      [`${name}_FILE`, { meaning: `a file that holds ${name}`, default: '' }],
+      [`${name}_FILE`, { meaning: `a file that holds ${name}`, default: '', example: exampleFile(name) }],
     ];
   }),
 );
+
+/** Where the file of a secret is, as the service unit expects it. */
+function exampleFile(name: Name): string {
+  return `/etc/profile-lookup/${name.toLowerCase().replaceAll('_', '-')}`;
+}
 
 /** The variables that name a file with a secret. */
 export const SECRET_FILES = [...SECRETS.keys()].map((name) => `${name}_FILE`);
