@@ -4,7 +4,7 @@ import { type AdminView, addAdmin, findAdmin, listAdmins, removeAdmin } from '..
 import { listPasskeys } from '../shared/passkeys/passkeys.ts';
 import { withAccess } from './access.ts';
 import { withShownVersion } from './database.ts';
-import { counted, notice, print, printJson, table } from './terminal/output.ts';
+import { counted, notice, print, printJson, table, timeCell } from './terminal/output.ts';
 import { retryIfChanged } from './terminal/retry-if-changed.ts';
 import { confirmOrYes } from './terminal/values.ts';
 
@@ -46,7 +46,7 @@ Example:
       withAccess(command, ({ access, json }) => {
         const all = listAdmins(access);
         if (json) printJson({ admins: all });
-        else print(all.length === 0 ? 'No admins.' : adminsText(all));
+        else print(all.length === 0 ? 'No admins.' : adminsText(all, access.clock.nowMs()));
       }),
     );
   admins
@@ -69,18 +69,21 @@ Example:
     );
 }
 
-function adminsText(admins: readonly AdminView[]): string {
+function adminsText(admins: readonly AdminView[], nowMs: number): string {
+  const when = (at: string | undefined) => (at === undefined ? 'never' : timeCell(at, nowMs));
   return table(
     ['Name', 'State', 'Passkeys', 'Last used', 'Added'],
     admins.map(({ name, state, addedAt, invitedUntil, passkeys }) => [
       name,
       state === 'invited' ? `invited until ${invitedUntil}` : state,
       passkeys.map((passkey) => passkey.name).join(', '),
-      passkeys
-        .flatMap(({ lastUsedAt }) => lastUsedAt ?? [])
-        .sort()
-        .at(-1) ?? 'never',
-      addedAt,
+      when(
+        passkeys
+          .flatMap(({ lastUsedAt }) => lastUsedAt ?? [])
+          .sort()
+          .at(-1),
+      ),
+      when(addedAt),
     ]),
     { omitted: ['Added', 'Last used', 'Passkeys'], truncated: ['Name', 'Passkeys'] },
   );

@@ -8,7 +8,7 @@ import {
   type TokenView,
 } from '../shared/backends/backend-tokens.ts';
 import { withAccess } from './access.ts';
-import { counted, notice, print, printJson, table } from './terminal/output.ts';
+import { counted, notice, print, printJson, table, timeCell } from './terminal/output.ts';
 import { collect, confirmOrYes, needed } from './terminal/values.ts';
 
 /** Adds `tokens add`, `tokens list` and `tokens remove`. */
@@ -49,7 +49,7 @@ Example:
       withAccess(command, ({ access, json }) => {
         const all = listTokens(access);
         if (json) printJson({ tokens: all });
-        else print(all.length === 0 ? 'No tokens.' : tokensText(all));
+        else print(all.length === 0 ? 'No tokens.' : tokensText(all, access.clock.nowMs()));
       }),
     );
   tokens
@@ -86,15 +86,15 @@ function powerText({ name, rights, withoutAddress, eraseLimit }: TokenView): str
     .join('\n');
 }
 
-function tokensText(tokens: readonly TokenView[]): string {
+function tokensText(tokens: readonly TokenView[], nowMs: number): string {
   return table(
     ['Token', 'Name', 'Rights', 'Last used', 'Added'],
     tokens.map(({ identifier, name, rights, withoutAddress, lastUsedAt, addedAt }) => [
       identifier,
       name,
       `${rights.join(', ')}${withoutAddress ? ' (without address)' : ''}`,
-      lastUsedAt ?? 'never',
-      addedAt,
+      lastUsedAt === null ? 'never' : timeCell(lastUsedAt, nowMs),
+      timeCell(addedAt, nowMs),
     ]),
     { omitted: ['Added', 'Last used', 'Rights'], truncated: ['Name'] },
   );

@@ -71,22 +71,27 @@ async function decide(
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const defaults = operation.defaults(deps, key);
   const isEnough = operation.keepsRest && Object.keys(input).length > 0;
-  const asked = isEnough ? { ...input } : defaults;
-  const fields = flaggedInputs(operation, 'operator').filter(([name]) => name in asked);
-  for (const [name, schema] of fields.filter(([one]) => input[one] === undefined)) {
-    input[name] = await askField({
-      schema,
-      initial: defaults[name],
-      isCurrent: operation.keepsRest,
-      check: (value) => operation.refuse(key, { [name]: value }, { approvalLeaseMs, nowMs: clock.nowMs() }),
-      nowMs: () => clock.nowMs(),
-    });
-    if (isLongText(schema)) typed[name] = input[name];
-  }
-  const facts = [...fields.map(([name, schema]) => fieldText(schema, input[name])), ...alsoConfirmed];
+  const shown = isEnough ? { ...input } : defaults;
+  const fields = flaggedInputs(operation, 'operator').filter(([name]) => name in shown);
+  const asked = fields.filter(([name]) => input[name] === undefined);
   const { title, consequence } = operation.texts;
-  notice(`${[...(facts.length === 0 ? [] : [factsText(facts, columnsOf(process.stderr))]), consequence].join('\n\n')}`);
-  if (!(await confirm(`${title} ${identifier}?`))) throw new AppError('cancelled');
+  for (let isFirst = true; ; isFirst = false) {
+    for (const [name, schema] of asked) {
+      input[name] = await askField({
+        schema,
+        initial: isFirst ? defaults[name] : input[name],
+        isCurrent: operation.keepsRest || !isFirst,
+        check: (value) => operation.refuse(key, { [name]: value }, { approvalLeaseMs, nowMs: clock.nowMs() }),
+        nowMs: () => clock.nowMs(),
+      });
+      if (isLongText(schema)) typed[name] = input[name];
+    }
+    const facts = [...fields.map(([name, schema]) => fieldText(schema, input[name])), ...alsoConfirmed];
+    notice([...(facts.length === 0 ? [] : [factsText(facts, columnsOf(process.stderr))]), consequence].join('\n\n'));
+    if (await confirm(`${title} ${identifier}?`)) break;
+    if (asked.length === 0) throw new AppError('cancelled');
+    notice('\nChange what you typed, or press Ctrl-C to leave everything as it is.\n');
+  }
   if (!operation.keepsRest) return input;
   const lacked = operation.lacks({ key, history, predecessor: null }, input);
   return Object.fromEntries(Object.entries(input).filter(([name]) => lacked.includes(name)));

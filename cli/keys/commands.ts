@@ -13,7 +13,7 @@ import { outputColumns } from '../terminal/stdout.ts';
 import { carryOut } from './carry-out.ts';
 import { type KeysContext, keysContext } from './context.ts';
 import { addFlags, flagsFor, readFlags } from './flags.ts';
-import { historyText, keysText, keyText } from './print.ts';
+import { historyText, keysText, keyText, paintStates } from './print.ts';
 import { requestKey } from './request.ts';
 import { usageText } from './usage.ts';
 
@@ -66,7 +66,7 @@ async function list(context: KeysContext, given: Given): Promise<void> {
   const { keys, lastUses } = found;
   const next = found.next === null ? null : (keys.at(-1)?.identifier ?? null);
   if (json) return printJson({ keys, next });
-  print(keysText(keys, clock.nowMs(), lastUses));
+  print(keysText(keys, clock.nowMs(), lastUses), paintStates);
   if (next === null) return;
   notice(`\nNext page: ${commandLine('keys list', flagsFor(operation, { ...given, after: next }), context)}`);
 }
@@ -74,7 +74,7 @@ async function list(context: KeysContext, given: Given): Promise<void> {
 async function show({ perform, json }: KeysContext, identifier: string): Promise<void> {
   const { key, history } = await perform(OPERATIONS.show, { identifier });
   if (json) printJson({ ...key, history });
-  else print(`${keyText(key, columnsOf(process.stdout))}\n\n${historyText(history)}`);
+  else print(`${keyText(key, columnsOf(process.stdout))}\n\n${historyText(history)}`, paintStates);
 }
 
 async function usage({ perform, json }: KeysContext, identifier: string, given: Given): Promise<void> {

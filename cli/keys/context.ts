@@ -12,6 +12,7 @@ import { shownProfile } from '../../shared/profiles/profile-version.ts';
 import type { Globals } from '../context.ts';
 import { type Operator, withShownVersion } from '../database.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
+import { paintStates } from './print.ts';
 
 /** Performs an operation as the operator. Throws what `perform` of `shared/operations.ts` throws. */
 export type Perform = <Input extends object, Output>(
@@ -91,7 +92,7 @@ export async function performAndPrint<Input extends object>(
 export async function printKey(context: KeysContext, identifier: string): Promise<void> {
   const key = await readKey(context, identifier);
   if (context.json) printJson(key);
-  else print(`${key.identifier} ${key.state}`);
+  else print(`${key.identifier} ${key.state}`, paintStates);
 }
 
 /** The key as it is now. Throws `not_found`. */

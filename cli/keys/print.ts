@@ -1,10 +1,11 @@
+import { styleText } from 'node:util';
 import { isoTime } from '../../shared/clock.ts';
 import { detailText } from '../../shared/keys/history-text.ts';
 import { hasSecret } from '../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { ageText, table, wrapLine } from '../terminal/output.ts';
+import { ageText, table, timeCell, wrapLine } from '../terminal/output.ts';
 
 const NONE = '–';
 
@@ -27,6 +28,15 @@ export function keyText(key: KeyView, columns: number): string {
     ['Last attempt', attemptText(key)],
   ];
   return factsText(facts, columns);
+}
+
+const COLOURS = { pending: 'yellow', Active: 'green', suspended: 'magenta' } as const;
+
+/** Colours the states of keys in clean output, where they follow an identifier or a label, on a terminal that shows colours. */
+export function paintStates(clean: string): string {
+  return clean.replace(/^(\w{8} +|State +)(pending|Active|suspended)\b/gm, (_line, before: string, state: string) => {
+    return before + styleText(COLOURS[state as keyof typeof COLOURS], state, { stream: process.stdout });
+  });
 }
 
 type RefusedFor = NonNullable<KeyView['refusedFor']>;
@@ -84,8 +94,7 @@ export function historyText(history: readonly HistoryView[]): string {
 }
 
 /**
- * Keys as a table, with the age of pending ones and, with `lastUses` (milliseconds since 1970 by identifier), the last
- * use of each.
+ * Keys as a table and, with `lastUses` (milliseconds since 1970 by identifier), the last use of each.
  */
 export function keysText(
   keys: readonly KeyView[],
@@ -97,22 +106,18 @@ export function keysText(
   const columns: [string, (key: KeyView) => string][] = [
     ['Identifier', (key) => key.identifier],
     ['State', (key) => (key.refusedFor === null ? key.state : `${key.state} (${REFUSED_IN_SHORT[key.refusedFor]})`)],
-    ['Age', (key) => (key.state === 'pending' ? ageText(key.requestedAt, nowMs) : '')],
     ['Profile', (key) => key.profile ?? 'erased'],
     ['Name', (key) => key.name],
     ['Permissions', (key) => (key.permissions.length > 0 ? key.permissions : key.requestedPermissions).join(', ')],
-    ['Requested', (key) => key.requestedAt],
+    ['Requested', (key) => timeCell(key.requestedAt, nowMs)],
     ['Last used', (key) => lastUseText(key, lastUses?.get(key.identifier), nowMs)],
   ];
-  const hidden = [
-    keys.some(({ state }) => state === 'pending') ? '' : 'Age',
-    lastUses !== undefined && keys.some(({ permissions }) => permissions.length > 0) ? '' : 'Last used',
-  ];
-  const shown = columns.filter(([head]) => !hidden.includes(head));
+  const areUsed = lastUses !== undefined && keys.some(({ permissions }) => permissions.length > 0);
+  const shown = columns.filter(([head]) => areUsed || head !== 'Last used');
   return table(
     shown.map(([head]) => head),
     keys.map((key) => shown.map(([, cell]) => cell(key))),
-    { omitted: ['Permissions', 'Requested', 'Last used', 'Profile', 'Age'], truncated: ['Profile', 'Name'] },
+    { omitted: ['Permissions', 'Requested', 'Last used', 'Profile'], truncated: ['Profile', 'Name'] },
     terminalColumns,
   );
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type ListedProfile, listProfiles, type ProfileFilter } from '../../shared/profiles/list.ts';
 import { withContext } from '../database.ts';
-import { notice, print, printJson, table } from '../terminal/output.ts';
+import { notice, print, printJson, table, timeCell } from '../terminal/output.ts';
 import { wholeNumber } from '../terminal/values.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -44,7 +44,7 @@ Examples:
         const { db, clock } = context.deps;
         const found = listProfiles(db, { filter: filterOf(options), after, limit, nowMs: clock.nowMs() });
         if (context.json) return printJson(found);
-        print(profilesText(found.profiles));
+        print(profilesText(found.profiles, clock.nowMs()));
         if (found.next !== null) notice(`There are more; use --after ${found.next} for the next page.`);
       }),
     );
@@ -59,7 +59,7 @@ function filterOf(options: ListOptions): ProfileFilter {
   };
 }
 
-function profilesText(profiles: readonly ListedProfile[]): string {
+function profilesText(profiles: readonly ListedProfile[], nowMs: number): string {
   if (profiles.length === 0) return 'No profiles.';
   const rows = profiles.map(({ id, username, displayName, banned, viewsCount, createdAt }) => [
     String(id),
@@ -67,7 +67,7 @@ function profilesText(profiles: readonly ListedProfile[]): string {
     displayName,
     banned ? 'banned' : '',
     String(viewsCount),
-    createdAt ?? '',
+    createdAt === null ? '' : timeCell(createdAt, nowMs),
   ]);
   return table(['UID', 'Username', 'Display name', 'Banned', 'Views', 'Created'], rows, {
     omitted: ['Created', 'Views', 'Display name'],

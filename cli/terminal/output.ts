@@ -1,9 +1,9 @@
 import { cleanForTerminal, escapeJsonForTerminal } from '../../shared/text.ts';
 import { outputColumns, writeOutput } from './stdout.ts';
 
-/** Writes a result of one or more lines to stdout, without control and bidirectional characters. */
-export function print(text: string): void {
-  writeOutput(`${cleanForTerminal(text, true)}\n`);
+/** Writes a result of one or more lines to stdout, without control and bidirectional characters. `paint` colours it afterwards. */
+export function print(text: string, paint: (clean: string) => string = (clean) => clean): void {
+  writeOutput(`${paint(cleanForTerminal(text, true))}\n`);
 }
 
 /** Writes the result of a command with `--json` to stdout, with such characters escaped. */
@@ -31,6 +31,11 @@ export function ageText(since: string, nowMs: number): string {
   const seconds = Math.max(0, Math.floor((nowMs - Date.parse(since)) / 1000));
   const [unit = 's', length = 1] = UNITS.find(([, unitSeconds]) => seconds >= unitSeconds) ?? [];
   return `${Math.floor(seconds / length)}${unit}`;
+}
+
+/** A time (ISO 8601) in a table: how long ago on a terminal, and exact where a program may read it. */
+export function timeCell(at: string, nowMs: number): string {
+  return process.stdout.isTTY ? `${ageText(at, nowMs)} ago` : at;
 }
 
 const UNITS = [

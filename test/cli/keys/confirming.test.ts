@@ -64,6 +64,23 @@ test.each(SOME.map((operation) => [operation.name, operation] as const))(
   30_000,
 );
 
+test('keys approve asks again, with what was typed, after a No to the last question', async () => {
+  const identifier = await request(deps, { profile: await newProfile() });
+  const terminal = openTerminal(['keys', 'approve', identifier, '--permission', 'api.lookup'], variables);
+  await terminal.answer('Rate limits', `${KEY.ctrlU}7/1h${KEY.enter}`);
+  await terminal.answer('Expires', KEY.enter);
+  await terminal.answer(/Rate limits +7\/1h[\s\S]+\?/, `n${KEY.enter}`);
+  await terminal.see('Change what you typed');
+  await terminal.answer(/Rate limits .*7\/1h/, KEY.enter);
+  await terminal.answer(/Expires .*never/, KEY.enter);
+  await terminal.answer(/Approve .*\?/, `y${KEY.enter}`);
+  expect(await terminal.exited).toBe(0);
+  expect(showKey(deps, identifier)).toMatchObject({
+    state: 'Active',
+    rateLimits: [{ quota: 7, windowSeconds: 3_600 }],
+  });
+});
+
 test('keys request with all required flags asks for nothing else, and shows the request, and sends nothing if it is cancelled', async () => {
   const profile = await newProfile();
   const flags = ['--name', 'Bot', '--permission', 'api.lookup', '--description', DESCRIPTION];
