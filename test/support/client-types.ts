@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { plugin } from 'bun';
@@ -10,18 +10,20 @@ import { withTables } from '../../shared/db/tables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
 
-// Writes test/support/api-types.ts, which is not committed: the types of clients, generated from /openapi.json by
-// openapi-typescript. test/run.ts runs this before the type check.
+// Writes what clients of the API generate from /openapi.json, and what test/server/docs/client.test.ts uses; nothing of it is
+// committed. `api-types.ts` has types by openapi-typescript, `api-client/` a client by hey-api that checks every response.
+// test/run.ts runs this before the type check.
 
-// openapi-typescript uses the JavaScript interface of the TypeScript compiler, which TypeScript 7 no longer has.
+// Both use the JavaScript interface of the TypeScript compiler, which TypeScript 7 no longer has.
 const { default: typescript } = await import('typescript-5');
 plugin({
-  name: 'TypeScript 5 for openapi-typescript',
+  name: 'TypeScript 5 for generators',
   setup(build) {
     build.module('typescript', () => ({ exports: { ...typescript, default: typescript }, loader: 'object' }));
   },
 });
 const { astToString, default: openapiTS } = await import('openapi-typescript');
+const { createClient } = await import('@hey-api/openapi-ts');
 
 const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-types-'));
 const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db') });
@@ -31,11 +33,26 @@ const service = createService(
   createLog('silent', Date.now, () => {}),
 );
 const answer = await createApp(service).fetch(new Request('http://localhost/openapi.json'));
-const made = astToString(await openapiTS(await answer.text()));
+const document = await answer.text();
 closeService(service);
 deps.db.$client.close();
 rmSync(folder, { recursive: true });
 
-const file = Bun.file(join(import.meta.dir, 'api-types.ts'));
-// Another test run of this checkout may be reading it.
-if (!(await file.exists()) || (await file.text()) !== made) await file.write(made);
+const types = Bun.file(join(import.meta.dir, 'api-types.ts'));
+const client = join(import.meta.dir, 'api-client');
+const made = astToString(await openapiTS(document));
+// Another test run of this checkout may be reading them.
+if (!existsSync(client) || !(await types.exists()) || (await types.text()) !== made) {
+  await createClient({
+    input: JSON.parse(document),
+    output: {
+      path: client,
+      module: { extension: '.ts' },
+      // It is generated for less strict options of the compiler than this project's.
+      header: '// @ts-nocheck',
+    },
+    plugins: ['@hey-api/client-fetch', 'valibot', { name: '@hey-api/sdk', validator: true }],
+    logs: { level: 'silent' },
+  });
+  await types.write(made);
+}

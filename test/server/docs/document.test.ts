@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { checkAnswer } from '../../support/network/document.ts';
 import { KEY_ROUTES, prepare } from '../../support/requests.ts';
 
-// The document itself. Every other test's requests check that the server sends no other responses.
+// The document itself. test/support/client-types.ts validates it, and every other test's requests check that the server sends no
+// other responses.
 
 type Document = {
   openapi: string;
@@ -25,15 +23,6 @@ describe('the document', () => {
     const answer = await get(server, '/openapi.json');
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(answer.headers.get('cache-control')).toBe('public, max-age=300');
-  });
-
-  test('is valid by Redocly’s recommended rules', async () => {
-    const named = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles' } });
-    const source = JSON.stringify(await documentOf(named));
-    // One default response covers all refusals.
-    const config = await createConfig({ extends: ['recommended'], rules: { 'operation-4xx-response': 'off' } });
-    const problems = await lintFromString({ source, config, absoluteRef: join(PROJECT, 'openapi.json') });
-    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
   });
 
   test('has the server’s own name, URL and contact, and the version of the interface', async () => {
