@@ -41,7 +41,7 @@ export type Person =
 /** A person, or the service itself. The name is never an e-mail address. */
 export type Actor = Person | { kind: 'service'; name: 'system' };
 
-/** The service itself, for what no person does, such as expiring keys. */
+/** The service itself, for what no person does, such as revoking a key whose secret was found. */
 export const SERVICE: Actor = { kind: 'service', name: 'system' };
 
 /** An actor as stored: enough to be shown, but not to act. */

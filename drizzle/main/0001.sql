@@ -289,7 +289,7 @@ CREATE TABLE "api_keys" (
 	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE set null,
 	FOREIGN KEY (`successor_of`) REFERENCES `api_keys`(`identifier`),
 	CONSTRAINT "api_keys_identifier" CHECK(length(`identifier`) = 8 AND `identifier` NOT GLOB '*[^0-9A-Za-z]*'),
-	CONSTRAINT "api_keys_state" CHECK(`state` IN ('pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired')),
+	CONSTRAINT "api_keys_state" CHECK(`state` IN ('pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked')),
 	CONSTRAINT "api_keys_owner" CHECK(`profile_id` IS NOT NULL OR `state` NOT IN ('pending', 'Active', 'suspended')),
 	CONSTRAINT "api_keys_name" CHECK(length(`name`) BETWEEN 1 AND 255 OR (`name` = '' AND `profile_id` IS NULL)),
 	CONSTRAINT "api_keys_description" CHECK(length(`description`) BETWEEN 80 AND 2000 OR (`description` = '' AND `profile_id` IS NULL)),
@@ -297,7 +297,7 @@ CREATE TABLE "api_keys" (
 	CONSTRAINT "api_keys_expected_usage" CHECK(length(`expected_usage`) <= 1000),
 	CONSTRAINT "api_keys_secret" CHECK((`state` IN ('Active', 'suspended')) = (`secret_hash` IS NOT NULL)),
 	CONSTRAINT "api_keys_secret_hash" CHECK(length(`secret_hash`) = 32),
-	CONSTRAINT "api_keys_grant" CHECK(`state` NOT IN ('Active', 'suspended', 'revoked', 'expired') OR (`permissions` IS NOT NULL AND `rate_limits` IS NOT NULL)),
+	CONSTRAINT "api_keys_grant" CHECK(`state` NOT IN ('Active', 'suspended', 'revoked') OR (`permissions` IS NOT NULL AND `rate_limits` IS NOT NULL)),
 	CONSTRAINT "api_keys_form_hash" CHECK(length(`form_hash`) = 32),
 	CONSTRAINT "api_keys_decided" CHECK((`state` = 'pending') = (`decided_at` IS NULL)),
 	CONSTRAINT "api_keys_attempt_number" CHECK(`attempt_number` >= 0)
@@ -326,8 +326,8 @@ END;
 CREATE TRIGGER `api_keys_legal_moves` BEFORE UPDATE OF `state` ON `api_keys`
 WHEN OLD.`state` <> NEW.`state`
 	AND NOT (OLD.`state` = 'pending' AND NEW.`state` IN ('Active', 'rejected', 'withdrawn'))
-	AND NOT (OLD.`state` = 'Active' AND NEW.`state` IN ('suspended', 'revoked', 'expired'))
-	AND NOT (OLD.`state` = 'suspended' AND NEW.`state` IN ('Active', 'revoked', 'expired'))
+	AND NOT (OLD.`state` = 'Active' AND NEW.`state` IN ('suspended', 'revoked'))
+	AND NOT (OLD.`state` = 'suspended' AND NEW.`state` IN ('Active', 'revoked'))
 BEGIN
 	SELECT RAISE(ABORT, 'a key can not move so');
 END;

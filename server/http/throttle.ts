@@ -1,4 +1,4 @@
-import type { Clocks } from '../../shared/clock.ts';
+import type { Clock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 
 /** How many failed logins an IP address may have in any window of this length. */
@@ -8,10 +8,10 @@ export const FAILURES = { quota: 30, windowSeconds: 60 } as const;
 const MAX_BLOCKS = 16_384;
 
 /** The times of the latest events of each address block, by the monotonic clock; the block with the latest one is last. */
-export type Throttle = { readonly times: Map<string, number[]>; readonly clock: Pick<Clocks, 'monotonicMs'> };
+export type Throttle = { readonly times: Map<string, number[]>; readonly clock: Pick<Clock, 'monotonicMs'> };
 
 /** Creates a throttle that has counted nothing. */
-export function createThrottle(clock: Pick<Clocks, 'monotonicMs'>): Throttle {
+export function createThrottle(clock: Pick<Clock, 'monotonicMs'>): Throttle {
   return { times: new Map(), clock };
 }
 

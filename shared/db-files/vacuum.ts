@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Clock, isLiveAt } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { withBusyTimeout } from '../db/busy-timeout.ts';
 import { type Opened, orClose, type Sqlite } from '../db/connect.ts';
 import { noteVacuum, readErasures } from '../db/erasures.ts';
@@ -75,7 +75,7 @@ const VACUUM_EVERY_MS = 23 * 3_600_000;
 export function isVacuumDue({ $client: sqlite }: Opened, nowMs: number): boolean {
   const { tracesSinceMs, vacuumedAtMs } = guardDatabase(sqlite.filename, () => readErasures(sqlite));
   if (tracesSinceMs === null) return false;
-  return vacuumedAtMs === null || !isLiveAt(vacuumedAtMs, vacuumedAtMs + VACUUM_EVERY_MS, nowMs, 0);
+  return vacuumedAtMs === null || nowMs < vacuumedAtMs || nowMs >= vacuumedAtMs + VACUUM_EVERY_MS;
 }
 
 /**

@@ -1,6 +1,5 @@
 import { type Clock, DAY_MS } from '../clock.ts';
-import type { Opened, Sqlite } from './connect.ts';
-import { guardDatabase } from './faults.ts';
+import type { Sqlite } from './connect.ts';
 import { prepareWrite } from './write.ts';
 
 // SQLite overwrites deleted rows (secure_delete), but when it moved rows between pages earlier, it may have left copies
@@ -43,19 +42,11 @@ export function noteErasedProfile(sqlite: Sqlite, id: number, { atMs, nowMs }: {
 /** How many rows one transaction deletes at most, because it blocks requests that write. */
 const MAX_ROWS_PER_STEP = 2_000;
 
-/**
- * Deletes up to {@link MAX_ROWS_PER_STEP} ids of profiles that were erased more than 40 days ago; none until the clock is
- * settled (CONTRIBUTING.md). Returns whether more may be left. Throws `refused` for a file that can't be written.
- */
-export function dropErasedProfiles({ $client: sqlite }: Opened, clock: Pick<Clock, 'settledMs'>): boolean {
-  // Until the clock is settled, no row counts as that old.
-  const beforeMs = () => (clock.settledMs() ?? 0) - KEPT_AFTER_ERASURE_MS;
-  return guardDatabase(sqlite.filename, () => {
-    if (sqlite.query('SELECT 1 FROM erased_profiles WHERE at < ? LIMIT 1').get(beforeMs()) === null) return false;
-    const drop = 'DELETE FROM erased_profiles WHERE id IN (SELECT id FROM erased_profiles WHERE at < ? LIMIT ?)';
-    const { changes } = prepareWrite(sqlite, () => sqlite.query(drop).run(beforeMs(), MAX_ROWS_PER_STEP))();
-    return changes === MAX_ROWS_PER_STEP;
-  });
+/** Deletes some ids of profiles that were erased more than 40 days ago. Returns whether more may be left. */
+export function dropErasedProfiles(sqlite: Sqlite, nowMs: number): boolean {
+  const drop = 'DELETE FROM erased_profiles WHERE id IN (SELECT id FROM erased_profiles WHERE at < ? LIMIT ?)';
+  const { changes } = sqlite.query(drop).run(nowMs - KEPT_AFTER_ERASURE_MS, MAX_ROWS_PER_STEP);
+  return changes === MAX_ROWS_PER_STEP;
 }
 
 /** Reads which erasures still need a VACUUM. */

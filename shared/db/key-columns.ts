@@ -1,6 +1,9 @@
 // The values that the columns about keys may hold. Their rules are in `shared/keys`.
 
-/** The states of an API key, spelled as in JSON, tables and the database. */
+/** The states that are stored. */
+export type StoredState = 'pending' | 'Active' | 'suspended' | 'rejected' | 'withdrawn' | 'revoked';
+
+/** The states of an API key, spelled so everywhere. `expired` is computed from the clock (`stateAt`), and never stored. */
 export const KEY_STATES = ['pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
 
 export type KeyState = (typeof KEY_STATES)[number];
@@ -28,7 +31,6 @@ export const KEY_EVENTS = [
   'suspended',
   'resumed',
   'revoked',
-  'expired',
   'edited',
   'changed',
   'address changed',

@@ -3,7 +3,7 @@ import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
-import { hasSecret, isExpired } from '../keys/key.ts';
+import { hasSecret } from '../keys/key.ts';
 import { addEvent, moveKey, readKey } from '../keys/record.ts';
 
 /**
@@ -15,9 +15,8 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
   const act = { by, atMs: nowMs };
   for (const key of selectKeys(tx).all({ profileId })) {
     if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
-    // A wrong clock does no harm here, since the key ends either way. So this does not wait until the clock is settled
-    // (CONTRIBUTING.md), as other expirations do.
-    if (hasSecret(key.state)) moveKey(tx, key, isExpired(key.expiresAt, nowMs) ? 'expire' : 'revoke', act);
+    // An expired key too, since its row is still Active or suspended.
+    if (hasSecret(key.state)) moveKey(tx, { ...key, expiresAt: null }, 'revoke', act);
     tx.update(apiKeys)
       .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null, formHash: null })
       .where(eq(apiKeys.identifier, key.identifier))

@@ -50,7 +50,6 @@ export const EVENT_WORDS: Readonly<Record<KeyEventName, string>> = {
   suspended: 'Suspended: its requests are refused',
   resumed: 'Resumed: the same secret works again',
   revoked: 'Revoked',
-  expired: 'Expired',
   edited: 'Renamed',
   changed: 'Changed',
   'address changed': 'The e-mail address of the profile was changed',

@@ -1,7 +1,15 @@
-import { type AttemptResult, KEY_STATES, type KeyEventName, type KeyState } from '../db/key-columns.ts';
+import { and, eq, gt, inArray, isNull, lte, or, type SQL } from 'drizzle-orm';
+import {
+  type AttemptResult,
+  KEY_STATES,
+  type KeyEventName,
+  type KeyState,
+  type StoredState,
+} from '../db/key-columns.ts';
+import { apiKeys } from '../db/schema/keys.ts';
 
 /** The states in which a key has a secret and can be changed, be revoked and expire. Only an Active key's secret works. */
-export const SECRET_HOLDERS = ['Active', 'suspended'] as const satisfies KeyState[];
+export const SECRET_HOLDERS = ['Active', 'suspended'] as const satisfies StoredState[];
 
 /** All legal transitions between the states of a key, each with the event that records it. */
 export const MOVES = {
@@ -11,8 +19,7 @@ export const MOVES = {
   suspend: { from: ['Active'], to: 'suspended', event: 'suspended' },
   resume: { from: ['suspended'], to: 'Active', event: 'resumed' },
   revoke: { from: SECRET_HOLDERS, to: 'revoked', event: 'revoked' },
-  expire: { from: SECRET_HOLDERS, to: 'expired', event: 'expired' },
-} as const satisfies Record<string, { from: readonly KeyState[]; to: KeyState; event: KeyEventName }>;
+} as const satisfies Record<string, { from: readonly StoredState[]; to: StoredState; event: KeyEventName }>;
 
 export type Move = keyof typeof MOVES;
 
@@ -38,7 +45,7 @@ export function hasSecret(state: KeyState): boolean {
 }
 
 /** The states in which a key counts towards the {@link KEYS_PER_PROFILE} keys that its profile may have. */
-export const SLOT_HOLDERS = ['pending', ...SECRET_HOLDERS] as const satisfies KeyState[];
+export const SLOT_HOLDERS = ['pending', ...SECRET_HOLDERS] as const satisfies StoredState[];
 
 /** How many keys of one profile may be pending, Active or suspended at the same time. */
 export const KEYS_PER_PROFILE = 3;
@@ -48,9 +55,19 @@ export function isExpired(expiresAtMs: number | null, nowMs: number): boolean {
   return expiresAtMs !== null && nowMs >= expiresAtMs;
 }
 
-/** The state of a key at a time: `expired` after its expiry, even if the database still says `Active` or `suspended`. */
-export function stateAt({ state, expiresAt }: { state: KeyState; expiresAt: number | null }, nowMs: number): KeyState {
+/** The state of a key at a time: `expired` once its expiry has passed, where the database says `Active` or `suspended`. */
+export function stateAt(
+  { state, expiresAt }: { state: StoredState; expiresAt: number | null },
+  nowMs: number,
+): KeyState {
   return hasSecret(state) && isExpired(expiresAt, nowMs) ? 'expired' : state;
+}
+
+/** {@link stateAt} as an SQL condition. */
+export function isInState(state: KeyState, nowMs: number): SQL | undefined {
+  if (state === 'expired') return and(inArray(apiKeys.state, SECRET_HOLDERS), lte(apiKeys.expiresAt, nowMs));
+  const stored = eq(apiKeys.state, state);
+  return hasSecret(state) ? and(stored, or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, nowMs))) : stored;
 }
 
 /**

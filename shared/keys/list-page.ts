@@ -1,9 +1,8 @@
 import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connect.ts';
-import { KEY_STATES, type KeyState } from '../db/key-columns.ts';
+import type { KeyState, StoredState } from '../db/key-columns.ts';
 import { apiKeys } from '../db/schema/keys.ts';
-import { hasSecret } from './key.ts';
-import { isInState } from './life/expire.ts';
+import { isInState, SECRET_HOLDERS } from './key.ts';
 import type { Cursor } from './list-cursor.ts';
 
 /** Which keys to list: those that meet all conditions. An empty filter matches all keys. */
@@ -43,10 +42,13 @@ export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: 
   return db.all<{ identifier: string }>(all).map(({ identifier }) => identifier);
 }
 
-// An expired key may still be stored as Active or suspended.
-function storedStates(states: readonly KeyState[] = []): readonly KeyState[] {
-  if (states.length === 0) return KEY_STATES;
-  return KEY_STATES.filter((one) => states.includes(one) || (hasSecret(one) && states.includes('expired')));
+const STORED: readonly StoredState[] = ['pending', ...SECRET_HOLDERS, 'rejected', 'withdrawn', 'revoked'];
+
+// An expired key is stored as Active or suspended.
+function storedStates(states: readonly KeyState[] = []): readonly StoredState[] {
+  if (states.length === 0) return STORED;
+  const withExpired = states.includes('expired') ? [...states, ...SECRET_HOLDERS] : states;
+  return STORED.filter((one) => withExpired.includes(one));
 }
 
 /**
@@ -54,7 +56,7 @@ function storedStates(states: readonly KeyState[] = []): readonly KeyState[] {
  * the same millisecond are in the order in which they were stored. The cursor's key is looked up only among those of the same
  * profile, so that an owner learns nothing about other keys.
  */
-function comesAfter(cursor: Cursor, state: KeyState, profileId: number | undefined): SQL | undefined | null {
+function comesAfter(cursor: Cursor, state: StoredState, profileId: number | undefined): SQL | undefined | null {
   const isPending = state === 'pending';
   if (isPending !== cursor.isPending) return isPending ? null : undefined;
   const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);

@@ -1,9 +1,10 @@
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, lte, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import type { Db, Tx } from '../db/connect.ts';
-import type { KeyEventName, KeyState } from '../db/key-columns.ts';
+import type { Db, Opened, Tx } from '../db/connect.ts';
+import type { KeyEventName, KeyState, StoredState } from '../db/key-columns.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
+import { withTables } from '../db/tables.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { noSuchProfile, type ProfileRow, readProfileRow } from '../profiles/find.ts';
@@ -93,12 +94,24 @@ export function slotHolders(db: Db | Tx, profileId: number, nowMs: number): ApiK
     .filter((key) => stateAt(key, nowMs) !== 'expired');
 }
 
+/** The identifiers of the Active keys that expire within `durationMs` from now, the next one first. */
+export function expiringKeys(db: Opened, nowMs: number, durationMs: number): string[] {
+  const { identifier, state, expiresAt } = apiKeys;
+  const keys = withTables(db)
+    .select({ identifier })
+    .from(apiKeys)
+    .where(and(eq(state, 'Active'), gt(expiresAt, nowMs), lte(expiresAt, nowMs + durationMs)))
+    .orderBy(asc(expiresAt))
+    .all();
+  return keys.map((key) => key.identifier);
+}
+
 /** Appends to a key's history; returns the entry's id. */
 export function addEvent(
   tx: Tx,
   key: Pick<ApiKey, 'identifier'>,
   act: Act,
-  event: { event: KeyEventName; fromState: KeyState | null; toState: KeyState; detail?: KeyEventDetail },
+  event: { event: KeyEventName; fromState: StoredState | null; toState: StoredState; detail?: KeyEventDetail },
 ): number {
   return tx
     .insert(keyEvents)
@@ -108,13 +121,13 @@ export function addEvent(
 }
 
 /** Throws `refused` if the key's state does not allow the move; also called before a person types a reason. */
-export function refuseMove({ identifier, state }: Pick<ApiKey, 'identifier' | 'state'>, move: Move): void {
+export function refuseMove({ identifier, state }: { identifier: string; state: KeyState }, move: Move): void {
   refuseState({ identifier, state }, MOVES[move].from, MOVES[move].event);
 }
 
 /** Throws `refused` if the key is in none of the states `from`; null allows all. */
 export function refuseState(
-  { identifier, state }: Pick<ApiKey, 'identifier' | 'state'>,
+  { identifier, state }: { identifier: string; state: KeyState },
   from: readonly KeyState[] | null,
   event: KeyEventName | null,
 ): void {
@@ -134,7 +147,7 @@ export function moveKey(
   act: Act,
   more: { detail?: KeyEventDetail; also?: Partial<ApiKey> } = {},
 ): number {
-  refuseMove(move === 'expire' ? key : { ...key, state: stateAt(key, act.atMs) }, move);
+  refuseMove({ ...key, state: stateAt(key, act.atMs) }, move);
   const { to, event } = MOVES[move];
   const ending = hasSecret(to) ? {} : { secretHash: null, attemptNumber: key.attemptNumber + 1 };
   const decided = key.decidedAt === null ? { decidedAt: act.atMs } : {};

@@ -1,6 +1,6 @@
-import type { Clocks } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
-import type { KeyState, Permission } from '../db/key-columns.ts';
+import type { Permission, StoredState } from '../db/key-columns.ts';
 import { onCommit, type Reader, readInView } from '../db/reader.ts';
 import type { Account } from '../limits/account.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
@@ -32,7 +32,7 @@ export type Verifier = (secret: string) => VerifiedKey | null;
 
 type KeyCache = {
   readonly reader: Reader;
-  readonly clock: Clocks;
+  readonly clock: Clock;
   readonly rowOfIdentifier: ReturnType<typeof prepareRow>;
   /** By identifier. */
   readonly keys: Map<string, CachedKey>;
@@ -52,7 +52,7 @@ type CachedKey = {
 type KeyRow = {
   identifier: string;
   name: string;
-  state: KeyState;
+  state: StoredState;
   permissions: string;
   rateLimits: string;
   expiresAt: number | null;
@@ -65,7 +65,7 @@ type KeyRow = {
 const MAX_CACHED = 20_000;
 
 /** Makes the verifier of a database. */
-export function prepareVerifier(reader: Reader, clock: Clocks): Verifier {
+export function prepareVerifier(reader: Reader, clock: Clock): Verifier {
   const cache: KeyCache = {
     reader,
     clock,

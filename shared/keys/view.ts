@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { type ActorKind, actorText, SERVICE } from '../actor.ts';
+import { type ActorKind, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import type { AttemptResult, KeyEventName, KeyState, Permission } from '../db/key-columns.ts';
+import type { AttemptResult, KeyEventName, KeyState, Permission, StoredState } from '../db/key-columns.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
@@ -43,15 +43,12 @@ export type HistoryView = {
   at: string;
   by: string;
   event: KeyEventName;
-  from: KeyState | null;
-  to: KeyState;
+  from: StoredState | null;
+  to: StoredState;
   detail: KeyEventDetail | null;
 };
 
-/**
- * A database and the time at which it is read. Expired keys and crashed attempts are shown as `expired` and `not confirmed`,
- * even if the database does not say so yet.
- */
+/** A database and the time at which it is read, by which keys are `expired` and crashed attempts `not confirmed`. */
 export type Reader = {
   db: Db | Tx;
   clock: { nowMs: () => number };
@@ -64,38 +61,9 @@ export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 
   return viewOf(row, reader.clock.nowMs(), viewer);
 }
 
-/**
- * A key's history, oldest first, as this kind of viewer may see it. It contains the expiry at its time, although the server
- * stores it later, perhaps after the key was renamed. Throws `not_found`.
- */
-export function keyHistory(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): HistoryView[] {
-  const key = readKey(reader.db, identifier);
-  const stored = storedHistory(reader, identifier, viewer);
-  const end = stored.findIndex(({ event }) => event === 'expired');
-  if (end !== -1) return withEnd(stored.toSpliced(end, 1), stored[end] as HistoryView, end);
-  if (key.expiresAt === null || stateAt(key, reader.clock.nowMs()) === key.state) return stored;
-  const unstored = { at: isoTime(key.expiresAt), by: actorText(SERVICE, viewer), detail: null };
-  return withEnd(stored, { ...unstored, event: 'expired', from: key.state, to: 'expired' }, stored.length);
-}
-
-/** Inserts the expiry before those of the first `index` entries that are later and did not change the state. */
-function withEnd(entries: HistoryView[], end: HistoryView, index: number): HistoryView[] {
-  const isLater = ({ from, to, at }: HistoryView) => from === to && at >= end.at;
-  const last = entries.slice(0, index).findLastIndex((entry) => !isLater(entry));
-  const later = entries.slice(last + 1, index).map((entry) => ({ ...entry, from: end.to, to: end.to }));
-  return [...entries.slice(0, last + 1), end, ...later, ...entries.slice(index)];
-}
-
-const eventsOfKey = keepQuery((db) =>
-  db
-    .select()
-    .from(keyEvents)
-    .where(eq(keyEvents.identifier, sql.placeholder('identifier')))
-    .orderBy(asc(keyEvents.id))
-    .prepare(),
-);
-
-function storedHistory({ db }: Reader, identifier: string, viewer: ActorKind): HistoryView[] {
+/** A key's history, oldest first, as this kind of viewer may see it. Throws `not_found`. */
+export function keyHistory({ db }: Reader, identifier: string, viewer: ActorKind = 'operator'): HistoryView[] {
+  readKey(db, identifier);
   return eventsOfKey(db)
     .all({ identifier })
     .map((row) => ({
@@ -107,6 +75,15 @@ function storedHistory({ db }: Reader, identifier: string, viewer: ActorKind): H
       detail: viewer === 'owner' ? shownToOwner(row.event, row.detail) : row.detail,
     }));
 }
+
+const eventsOfKey = keepQuery((db) =>
+  db
+    .select()
+    .from(keyEvents)
+    .where(eq(keyEvents.identifier, sql.placeholder('identifier')))
+    .orderBy(asc(keyEvents.id))
+    .prepare(),
+);
 
 // Removes the mail server's responses: they are only for admins and operators, since they may name machines and addresses.
 function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEventDetail | null {

@@ -1,4 +1,4 @@
-import type { Clocks } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import { type Accounts, restoreAccounts } from './accounts.ts';
 import { addToLog, type QuotaLog, readLog } from './file/log.ts';
@@ -45,7 +45,7 @@ const WATCH_EVERY_MS = 5_000;
 const SWEEP_EVERY_MS = 60_000;
 
 /** Opens the ledger of a main database and restores the saved accounts. If that fails, each save tries again. */
-export function openLedger(databasePath: string, clock: Clocks, report: Report, accounts: Accounts): Ledger {
+export function openLedger(databasePath: string, clock: Clock, report: Report, accounts: Accounts): Ledger {
   const open = (isRecreated: boolean) => openQuotaStore(quotaPath(databasePath), clock.nowMs(), isRecreated);
   let store: QuotaStore | null = null;
   try {

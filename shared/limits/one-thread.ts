@@ -1,4 +1,4 @@
-import type { Clocks } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import {
   type Account,
   areFitted,
@@ -31,7 +31,7 @@ type OneThread = { readonly book: Book; readonly ledger: Ledger };
  * Opens the limits of a database for a server with one answering thread, and restores the quota file beside the database. If the
  * file can't be used, it calls `report` and counts requests only in memory.
  */
-export function openLimits(databasePath: string, clock: Clocks, report: Report): Limits {
+export function openLimits(databasePath: string, clock: Clock, report: Report): Limits {
   const book: Book = { accounts: new Map(), changed: [], lists: new Map() };
   const ledger = openLedger(databasePath, clock, report, accountsIn(book));
   const state = { book, ledger };

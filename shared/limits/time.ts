@@ -1,4 +1,4 @@
-import type { Clocks } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { quantise } from './ring.ts';
 
 /**
@@ -8,7 +8,7 @@ import { quantise } from './ring.ts';
 export type Timeline = { base: number; notBefore: number };
 
 /** Starts a timeline at the wall clock's time, but never before `notBefore`, the last time that an earlier run has stored. */
-export function startTimeline(clock: Clocks, notBefore: number): Timeline {
+export function startTimeline(clock: Clock, notBefore: number): Timeline {
   return { base: Math.max(clock.nowMs(), notBefore) - clock.monotonicMs(), notBefore };
 }
 
@@ -16,7 +16,7 @@ export function startTimeline(clock: Clocks, notBefore: number): Timeline {
  * Returns a function that reads the time of a timeline, in milliseconds since 1970 and multiples of 1/1024 ms. The time follows
  * the monotonic clock, so it never goes back, even if the wall clock is set.
  */
-export function limitsTime(clock: Clocks, { base, notBefore }: Timeline): () => number {
+export function limitsTime(clock: Clock, { base, notBefore }: Timeline): () => number {
   let last = notBefore;
   return () => {
     last = Math.max(last, quantise(base + clock.monotonicMs()));

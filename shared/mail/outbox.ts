@@ -5,7 +5,6 @@ import type { Config } from '../config/config.ts';
 import { adminPages, ownerPages } from '../config/pages.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { isPostponed } from '../db/live.ts';
 import { openBeside } from '../db/open-beside.ts';
 import { keepQuery, placeholders } from '../db/prepared-query.ts';
 import { apiKeys } from '../db/schema/keys.ts';
@@ -221,7 +220,7 @@ const IS_WAITING = eq(mails.result, 'waiting').inlineParams();
 const RECIPIENT = sql<string>`coalesce(${mails.to}, ${profiles.email}, '')`;
 
 function nextMail(db: Db, nowMs: number, only: readonly number[] | null, skipped: readonly string[], kinds: Kinds) {
-  const isDue = only === null ? sql`NOT ${isPostponed(mails.nextTryAt, LONGEST_PAUSE_MS, nowMs)}` : isAmong(only);
+  const isDue = only === null ? lte(mails.nextTryAt, nowMs) : isAmong(only);
   return (
     db
       .select({
@@ -376,8 +375,8 @@ export function isMailDue({ db, clock, config }: Pick<ServerDeps, 'db' | 'clock'
 }
 
 /**
- * Sends the mails that are due, on a connection of its own, and deletes those that ended long ago. Throws `refused` if
- * the database can't be written; unsent mails stay due.
+ * Sends the mails that are due, on a connection of its own. Throws `refused` if the database can't be written; unsent
+ * mails stay due.
  */
 export async function sendDueMails(
   deps: Pick<ServerDeps, 'clock' | 'config' | 'mailer'>,
@@ -386,22 +385,20 @@ export async function sendDueMails(
 ): Promise<void> {
   using sqlite = openBeside(deps.config.databasePath);
   const db = withTables({ $client: sqlite });
-  for (const dropped of dropOld(db, deps.clock)) {
-    report('warn', `The ${dropped.kind} mail about ${subjectInWords(dropped)} was not delivered for three days.`);
-  }
   await sendAll({ deps, db, mailer: await deps.mailer(), only: null, report, isStopping });
 }
 
-/** Drops what could not be sent for three days, and deletes what ended long ago. */
-function dropOld(db: Db, clock: Pick<Deps['clock'], 'settledMs'>): Dropped[] {
-  const nowMs = clock.settledMs();
-  if (nowMs === null) return [];
-  return write(db, (tx) => {
+/** Drops what could not be sent for three days, and deletes what ended long ago. The server does so every hour. */
+export function dropOldMails(db: Db, nowMs: number, report: Report): void {
+  const dropped = write(db, (tx) => {
     tx.delete(mails)
       .where(and(ne(mails.result, 'waiting'), lt(mails.at, nowMs - KEPT_MS)))
       .run();
     return drop(tx, lte(mails.at, nowMs - MAX_AGE_MS), 'It could not be delivered for three days.');
   });
+  for (const mail of dropped) {
+    report('warn', `The ${mail.kind} mail about ${subjectInWords(mail)} was not delivered for three days.`);
+  }
 }
 
 /** Drops the mails that wait in a backup, because they may have been sent since, and returns them. */

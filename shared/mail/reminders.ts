@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, lte, sql } from 'drizzle-orm';
-import { type Clock, DAY_MS } from '../clock.ts';
+import { DAY_MS } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
 import { apiKeys, keyEvents } from '../db/schema/keys.ts';
 import { mails } from '../db/schema/mails.ts';
@@ -23,9 +23,7 @@ const EXPIRY_SET_AT = sql<number>`coalesce(
  * later than that, because the mail about it is sufficient. Keys of banned profiles and of those without an address are
  * skipped until that changes.
  */
-export function storeReminders(db: Db, clock: Pick<Clock, 'settledMs'>, config: MailConfig): void {
-  const atMs = clock.settledMs();
-  if (atMs === null) return;
+export function storeReminders(db: Db, atMs: number, config: MailConfig): void {
   const beganAt = sql`${apiKeys.expiresAt} - ${REMINDED_MS}`;
   const isReminded = sql`EXISTS (SELECT 1 FROM ${mails} WHERE ${mails.identifier} = ${apiKeys.identifier}
     AND ${mails.kind} = 'reminder' AND ${mails.at} >= ${beganAt})`;

@@ -1,7 +1,6 @@
-import { and, eq, ne, sql } from 'drizzle-orm';
+import { and, eq, gt, ne, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
-import { isLive } from '../db/live.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import type { Random } from '../random.ts';
 import { knownBrowsers } from '../sessions-file/schema.ts';
@@ -14,12 +13,6 @@ import type { Binding } from '../sessions-file/whose.ts';
 
 /** How long a browser stays known after a sign-in. */
 export const KNOWN_FOR_MS = 90 * DAY_MS;
-
-/** The time from a browser's last sign-in until it is forgotten. */
-export const KNOWN_BROWSER_LIFE = {
-  begunAt: knownBrowsers.signedInAt,
-  until: sql`${knownBrowsers.signedInAt} + ${KNOWN_FOR_MS}`,
-};
 
 /**
  * Whether the owner has signed in with this cookie's browser in the last 90 days, under their current e-mail address.
@@ -41,7 +34,7 @@ const knownBrowser = keepQuery((db) => {
   return db
     .select({ profileId })
     .from(knownBrowsers)
-    .where(and(isTheirs, isLive(KNOWN_BROWSER_LIFE, sql.placeholder('nowMs'))))
+    .where(and(isTheirs, gt(knownBrowsers.signedInAt, sql`${sql.placeholder('nowMs')} - ${KNOWN_FOR_MS}`)))
     .prepare();
 });
 

@@ -93,10 +93,10 @@ const insertCount = keepQuery((db) => db.insert(mailCounts).values(placeholders(
  * Deletes counts that limits no longer need, inside the caller's transaction. Counts dated in the future are kept as
  * long as those in the past.
  */
-export function dropOldCounts(db: Db, settledMs: number): void {
+export function dropOldCounts(db: Db, nowMs: number): void {
   const { at } = mailCounts;
   db.delete(mailCounts)
-    .where(or(lte(at, settledMs - LONGEST_WINDOW_MS), gt(at, settledMs + LONGEST_WINDOW_MS)))
+    .where(or(lte(at, nowMs - LONGEST_WINDOW_MS), gt(at, nowMs + LONGEST_WINDOW_MS)))
     .run();
 }
 

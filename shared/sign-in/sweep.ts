@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
-import { and, eq, gt, isNotNull, isNull, not } from 'drizzle-orm';
+import { and, eq, gt, isNotNull, isNull, lte } from 'drizzle-orm';
 import type { Clock } from '../clock.ts';
 import type { Db, Opened } from '../db/connect.ts';
-import { isLive } from '../db/live.ts';
 import { knownBrowsers, pendingSignInNotices, signIns, tickets, tokenUses } from '../sessions-file/schema.ts';
 import {
   closeSessionsFile,
@@ -18,7 +17,7 @@ import { isStillBound } from '../sign-ins/binding.ts';
 import { SHOWN_AFTER_END_MS } from '../sign-ins/periods.ts';
 import { hasEndedAt } from '../sign-ins/row.ts';
 import { endOpenedBy } from './end-all.ts';
-import { KNOWN_BROWSER_LIFE } from './known-browsers.ts';
+import { KNOWN_FOR_MS } from './known-browsers.ts';
 import { dropOldCounts } from './mail-limits.ts';
 
 const OWNED = [signIns, tickets, knownBrowsers, pendingSignInNotices] as const;
@@ -26,13 +25,13 @@ const OWNED = [signIns, tickets, knownBrowsers, pendingSignInNotices] as const;
 /**
  * Deletes rows that are no longer needed from the sessions file and its write-ahead log: expired tickets, counts and
  * known browsers, sign-ins that ended more than 30 days ago, and everything of profiles that were erased or have
- * another e-mail address and of removed tokens of backends. Marks sign-ins opened by such a token as ended. Rows expire
- * only while the clock is settled (CONTRIBUTING.md). Throws `refused` if the file can't be written.
+ * another e-mail address and of removed tokens of backends. Marks sign-ins opened by such a token as ended. A command
+ * keeps what has expired, because only a server that has run for a while trusts the clock. Throws `refused` if the file
+ * can't be written.
  */
-export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile): void {
+export function sweepSessions(db: Opened, clock: Clock, sessions: SessionsFile, keepsExpired = false): void {
   writeSessions(sessions, (sessionsDb) => {
-    const settledMs = clock.settledMs();
-    if (settledMs !== null) dropExpired(sessionsDb, settledMs);
+    if (!keepsExpired) dropExpired(sessionsDb, clock.nowMs());
     for (const table of OWNED) dropUnbound(db, sessionsDb, table);
     dropUsesOfRemoved(db, sessionsDb);
   });
@@ -49,30 +48,24 @@ export function sweepBeside(db: Opened, clock: Clock): void {
   if (!existsSync(sessionsPath(databasePath))) return;
   const sessions = openSessionsFile(databasePath);
   try {
-    sweepSessions(db, clock, sessions);
+    sweepSessions(db, clock, sessions, true);
   } finally {
     closeSessionsFile(sessions);
   }
 }
 
-/**
- * Deletes expired rows, and those dated further in the future than the clock may have been set back. Code that counts
- * or uses such rows compares their times itself, since nothing is deleted while the clock is not settled.
- */
-function dropExpired(sessionsDb: Db, settledMs: number): void {
-  sessionsDb
-    .delete(tickets)
-    .where(not(isLive({ begunAt: tickets.madeAt, until: tickets.keptUntil }, settledMs)))
-    .run();
+/** Code that counts or uses such rows compares their times itself, since they are deleted only now and then. */
+function dropExpired(sessionsDb: Db, nowMs: number): void {
+  sessionsDb.delete(tickets).where(lte(tickets.keptUntil, nowMs)).run();
   sessionsDb
     .delete(signIns)
-    .where(hasEndedAt(settledMs - SHOWN_AFTER_END_MS))
+    .where(hasEndedAt(nowMs - SHOWN_AFTER_END_MS))
     .run();
   sessionsDb
     .delete(knownBrowsers)
-    .where(not(isLive(KNOWN_BROWSER_LIFE, settledMs)))
+    .where(lte(knownBrowsers.signedInAt, nowMs - KNOWN_FOR_MS))
     .run();
-  dropOldCounts(sessionsDb, settledMs);
+  dropOldCounts(sessionsDb, nowMs);
 }
 
 /** The removed tokens of backends whose sign-ins are not yet marked as ended. */

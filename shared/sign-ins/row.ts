@@ -1,6 +1,5 @@
-import { and, getTableColumns, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, getTableColumns, gt, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Person } from '../actor.ts';
-import { isLive } from '../db/live.ts';
 import { signIns } from '../sessions-file/schema.ts';
 import { type Signed, signedOf } from '../sessions-file/whose.ts';
 
@@ -41,9 +40,7 @@ export function columnsAt(nowMs: number | Placeholder) {
 
 /** A condition: the sign-in was not ended and has not expired. */
 export function isAlive(nowMs: number | Placeholder): SQL | undefined {
-  // If the clock was set back by seconds, a use may seem earlier than the start.
-  const begunAt = sql`max(${signIns.startedAt}, ${signIns.lastUsedAt})`;
-  return and(isNull(signIns.endedAt), isLive({ begunAt, until: signIns.idleUntil }, nowMs));
+  return and(isNull(signIns.endedAt), gt(signIns.idleUntil, nowMs));
 }
 
 /** A condition: the sign-in had ended or expired by a time. */

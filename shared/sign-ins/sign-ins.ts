@@ -80,21 +80,16 @@ export function readSignIn(deps: SignInDeps, token: string): Session | null {
   return found === null ? null : { ...signIn, ...found };
 }
 
-/**
- * Records that a sign-in was used now; called after the response. Writes at most once a minute, and never while the
- * clock is not settled (CONTRIBUTING.md): a sign-in with a use in the future would be invalid once the clock is right
- * again.
- */
+/** Records that a sign-in was used now; called after the response. Writes at most once a minute. */
 export function noteUse({ sessions, clock }: Pick<SignInDeps, 'sessions' | 'clock'>, signIn: SignIn): void {
   if (!isUseDue({ clock }, signIn)) return;
   const { id, signed } = signIn;
   const { idleMs } = PERIODS[signed.kind];
   writeSessions(sessions, (db) => {
-    const settledMs = clock.settledMs();
-    if (settledMs === null) return;
-    const isDue = sql`abs(${settledMs} - ${signIns.lastUsedAt}) >= ${USE_STEP_MS}`;
+    const nowMs = clock.nowMs();
+    const isDue = sql`abs(${nowMs} - ${signIns.lastUsedAt}) >= ${USE_STEP_MS}`;
     db.update(signIns)
-      .set({ lastUsedAt: settledMs, idleUntil: sql`min(${settledMs + idleMs}, ${signIns.endsAt})` })
+      .set({ lastUsedAt: nowMs, idleUntil: sql`min(${nowMs + idleMs}, ${signIns.endsAt})` })
       .where(and(eq(signIns.id, id), isNull(signIns.endedAt), isDue))
       .run();
   });
@@ -102,8 +97,7 @@ export function noteUse({ sessions, clock }: Pick<SignInDeps, 'sessions' | 'cloc
 
 /** Whether {@link noteUse} would write. */
 export function isUseDue({ clock }: Pick<SignInDeps, 'clock'>, { lastUsedAtMs }: SignIn): boolean {
-  const seenMs = clock.settledMs();
-  return seenMs !== null && Math.abs(seenMs - lastUsedAtMs) >= USE_STEP_MS;
+  return Math.abs(clock.nowMs() - lastUsedAtMs) >= USE_STEP_MS;
 }
 
 /** Ends one of this person's sign-ins. Returns whether it was alive; an expired one was not. */

@@ -1,6 +1,5 @@
 import { and, count, desc, eq, gt, inArray, isNull, min, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
-import { isLive } from '../db/live.ts';
 import { keepQuery, placeholders } from '../db/prepared-query.ts';
 import { AppError } from '../errors.ts';
 import { type Purpose, tickets } from '../sessions-file/schema.ts';
@@ -54,11 +53,10 @@ export function makeTicket(
 function refuseTooMany(db: Db, purpose: Purpose, signed: Signed, nowMs: number): void {
   const { cap } = rulesOf(purpose);
   if (cap === undefined) return;
-  const life = { begunAt: tickets.madeAt, until: sql`${tickets.madeAt} + ${cap.withinMs}` };
   const found = db
     .select({ tickets: count(), firstMadeAt: min(tickets.madeAt) })
     .from(tickets)
-    .where(and(eq(tickets.purpose, purpose), isTheirs(tickets, signed), isLive(life, nowMs)))
+    .where(and(eq(tickets.purpose, purpose), isTheirs(tickets, signed), gt(tickets.madeAt, nowMs - cap.withinMs)))
     .get();
   if (found === undefined || found.tickets < cap.max) return;
   const retryAfterSeconds = Math.ceil(((found.firstMadeAt ?? nowMs) + cap.withinMs - nowMs) / 1000);
@@ -113,7 +111,7 @@ export function endTickets(db: Db, whose: SQL): void {
 /** A condition: the ticket is unused, not tried too often, and not expired. */
 function isValid(nowMs: number | Placeholder): SQL | undefined {
   const hasTries = or(isNull(tickets.triesLeft), gt(tickets.triesLeft, 0));
-  return and(isNull(tickets.usedAt), hasTries, isLive({ begunAt: tickets.madeAt, until: tickets.until }, nowMs));
+  return and(isNull(tickets.usedAt), hasTries, gt(tickets.until, nowMs));
 }
 
 /** Prepared, since strangers can cause their execution by requesting codes. */

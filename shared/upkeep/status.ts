@@ -13,7 +13,7 @@ import { isServed } from '../db-files/serving.ts';
 import { databaseSize } from '../db-files/size.ts';
 import { listUnfinished } from '../db-files/unfinished.ts';
 import type { ServerDeps } from '../deps.ts';
-import { expiringKeys } from '../keys/life/expire.ts';
+import { expiringKeys } from '../keys/record.ts';
 import { type MailStatus, mailWarnings, readMailStatus } from '../mail/outbox.ts';
 import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';

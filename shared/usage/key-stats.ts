@@ -10,7 +10,6 @@ import { countMails } from '../mail/outbox.ts';
 
 /** The numbers of keys, approvals and mails by state, for `status` and the metrics. */
 export type KeyStats = {
-  /** An Active or suspended key past its expiry counts as expired, even before that state is stored. */
   states: Record<KeyState, number>;
   /** When the pending request that waits longest was made, milliseconds since 1970. */
   oldestPendingAt: number | null;
@@ -48,7 +47,7 @@ export function readKeyStats(opened: Opened, nowMs: number): KeyStats {
 
 function countStates(db: Db, nowMs: number) {
   const isOver = and(inArray(apiKeys.state, SECRET_HOLDERS), lte(apiKeys.expiresAt, nowMs));
-  const name = sql`iif(${isOver}, 'expired', ${apiKeys.state})`.mapWith(apiKeys.state);
+  const name = sql<KeyState>`iif(${isOver}, 'expired', ${apiKeys.state})`;
   return db.select({ name, count: count() }).from(apiKeys).groupBy(sql`1`).all();
 }
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import { withBusyTimeout } from '../db/busy-timeout.ts';
+import type { Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/open-beside.ts';
 import { prepareWrite } from '../db/write.ts';
@@ -8,15 +8,10 @@ import { dayOf } from './usage-counter.ts';
 
 /** Writes counts of requests to the database, on its own connection. */
 export type UsageStore = {
-  /**
-   * In one transaction, adds tallies to the stored counts and deletes some rows that are too old (none until the clock has
-   * settled). Waits up to `waitMs` for another process's lock, then throws `busy`.
-   */
-  add: (tallies: readonly Tally[], clock: Pick<Clock, 'settledMs'>, waitMs: number) => void;
+  /** Adds tallies to the stored counts in one transaction. Waits up to `waitMs` for a lock, then throws `busy`. */
+  add: (tallies: readonly Tally[], waitMs: number) => void;
   close: () => void;
 };
-
-const MAX_PRUNED = 500;
 
 /** Opens the store in an existing, current database. Throws `refused` if the file can't be used. */
 export function openUsageStore(path: string): UsageStore {
@@ -30,18 +25,23 @@ export function openUsageStore(path: string): UsageStore {
        limited = limited + excluded.limited, failed = failed + excluded.failed,
        last_used_at = max(last_used_at, excluded.last_used_at)`,
   );
-  const prune = sqlite.prepare<undefined, [number, number]>(
-    `DELETE FROM key_usage WHERE (identifier, day) IN
-       (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)`,
-  );
-  const addAll = prepareWrite(sqlite, (tallies: readonly Tally[], clock: Pick<Clock, 'settledMs'>) => {
+  const addAll = prepareWrite(sqlite, (tallies: readonly Tally[]) => {
     for (const tally of tallies) addTally.run(tally);
-    const settledMs = clock.settledMs();
-    if (settledMs !== null) prune.run(dayOf(settledMs) - USAGE_DAYS, MAX_PRUNED);
   });
   return {
-    add: (tallies, clock, waitMs) =>
-      guardDatabase(path, () => withBusyTimeout(sqlite, waitMs, () => addAll(tallies, clock))),
+    add: (tallies, waitMs) => guardDatabase(path, () => withBusyTimeout(sqlite, waitMs, () => addAll(tallies))),
     close: () => sqlite.close(),
   };
+}
+
+/** How many rows one transaction deletes at most, because it blocks requests that write. */
+const MAX_ROWS_PER_STEP = 500;
+
+/** Deletes some counts that are older than {@link USAGE_DAYS}. Returns whether more may be left. */
+export function dropOldUsage(sqlite: Sqlite, nowMs: number): boolean {
+  const drop = sqlite.query(
+    'DELETE FROM key_usage WHERE (identifier, day) IN (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)',
+  );
+  const { changes } = drop.run(dayOf(nowMs) - USAGE_DAYS, MAX_ROWS_PER_STEP);
+  return changes === MAX_ROWS_PER_STEP;
 }

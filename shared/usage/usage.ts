@@ -77,7 +77,7 @@ export function saveUsage(
   const taken = takeUsage(counter, max);
   try {
     usage.store ??= openUsageStore(usage.databasePath);
-    usage.store.add(taken, clock, waitMs);
+    usage.store.add(taken, waitMs);
     usage.savedAtMs = clock.monotonicMs();
   } catch (error) {
     giveBackUsage(counter, taken);

@@ -40,8 +40,7 @@ export function withoutLease<World extends Deps>(deps: World): World {
 /** The same dependencies, but inside a transaction it is this many milliseconds later, as after a lock. */
 export function waitingForLock<World extends Deps>(deps: World, ms: number): World {
   const nowMs = () => deps.clock.nowMs() + (deps.db.$client.inTransaction ? ms : 0);
-  const settledMs = () => (deps.clock.settledMs() === null ? null : nowMs());
-  return { ...deps, clock: { ...deps.clock, nowMs, settledMs } };
+  return { ...deps, clock: { ...deps.clock, nowMs } };
 }
 
 /** The same dependencies, but `others` runs while the first transaction after `isTime()` waits for the write lock. */

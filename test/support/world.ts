@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Clock, SETTLE_MS, withSettledTime } from '../../shared/clock.ts';
+import type { Clock } from '../../shared/clock.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { openDatabase } from '../../shared/db-files/open.ts';
@@ -19,17 +19,13 @@ export function tempFolder(): string {
 /** A clock for tests: `advance` lets time pass, and `jump` changes only the wall clock. */
 export type TestClock = Clock & { advance: (ms: number) => void; jump: (ms: number) => void };
 
-/** A clock that stands still until it is moved. It counts as settled, unless `isSettled` is false. */
-export function testClock(startMs = Date.parse('2026-01-01T00:00:00Z'), isSettled = true): TestClock {
-  let monotonic = isSettled ? -SETTLE_MS : 0;
+/** A clock that stands still until it is moved. */
+export function testClock(startMs = Date.parse('2026-01-01T00:00:00Z')): TestClock {
+  let monotonic = 0;
   let ahead = 0;
-  const clock = withSettledTime({
+  return {
     nowMs: () => Math.floor(startMs + monotonic + ahead),
     monotonicMs: () => monotonic,
-  });
-  monotonic = 0;
-  return {
-    ...clock,
     advance: (ms) => {
       monotonic += ms;
     },

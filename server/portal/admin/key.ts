@@ -86,10 +86,13 @@ ${others.below}
 function stateParts(key: KeyView, move: HistoryView | undefined, nowMs: number): Html[] {
   const { state, expiresAt } = key;
   const ending = state === 'Active' || (state === 'suspended' && expiresAt) ? [endText(key, nowMs)] : [];
+  if (state === 'expired' && expiresAt !== null) {
+    return [html`${stateTag(key)} ${relativeTime(Date.parse(expiresAt), nowMs)}`];
+  }
   if (state === 'Active' || move === undefined) return [stateTag(key), ...ending];
   const atMs = Date.parse(move.at);
   const when = isSlotHolder(key) ? html`for ${durationSince(atMs, nowMs)}` : relativeTime(atMs, nowMs);
-  const by = state === 'pending' || state === 'expired' ? '' : html` by ${move.by}`;
+  const by = state === 'pending' ? '' : html` by ${move.by}`;
   return [html`${stateTag(key)} ${when}${by}`, ...ending];
 }
 

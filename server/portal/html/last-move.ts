@@ -2,7 +2,7 @@ import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { userText } from './user-text.ts';
 
-/** The entry of a key's history that brought the key into its state; undefined if its expiry is not stored yet. */
+/** The entry of a key's history that brought the key into its state; undefined for `expired`, of which there is none. */
 export function lastMove({ state }: KeyView, history: readonly HistoryView[]): HistoryView | undefined {
   return history.findLast(({ from, to }) => to === state && from !== state);
 }

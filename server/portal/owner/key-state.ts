@@ -15,7 +15,7 @@ export function stateInWords(key: KeyView, history: readonly HistoryView[], requ
   if (refusedFor === 'ban') {
     return html`<p>It is refused while the profile is banned, and works again with the same secret when the ban is lifted.</p>`;
   }
-  return state === 'Active' ? html`<p>${activeWords(key, request)}</p>` : endWords(state, lastMove(key, history));
+  return state === 'Active' ? html`<p>${activeWords(key, request)}</p>` : endWords(key, state, lastMove(key, history));
 }
 
 const BANNED_TOO = html`<p>The profile is banned, too: its keys are refused until the ban is lifted, even if they are resumed.</p>`;
@@ -47,10 +47,11 @@ function suspendedWords(expiresAt: string | null, begin: HistoryView | undefined
 
 /** When a key ended, how, by whom and why. */
 function endWords(
+  { expiresAt }: KeyView,
   state: Exclude<KeyView['state'], 'pending' | 'Active' | 'suspended'>,
   end: HistoryView | undefined,
 ): Html {
-  const when = end !== undefined && state === 'expired' ? html` ${timeText(Date.parse(end.at))}` : whenAndBy(end);
+  const when = state === 'expired' && expiresAt !== null ? html` ${timeText(Date.parse(expiresAt))}` : whenAndBy(end);
   return html`<p>${END_WORDS[state]}${when}. ${AFTER_WORDS[state]}</p>${reasonOf(end)}`;
 }
 

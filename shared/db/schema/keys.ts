@@ -12,7 +12,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../../actor.ts';
-import type { AttemptResult, KeyEventName, KeyState, Permission } from '../key-columns.ts';
+import type { AttemptResult, KeyEventName, Permission, StoredState } from '../key-columns.ts';
 import { profiles } from './profiles.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
@@ -32,7 +32,7 @@ export const apiKeys = sqliteTable(
     description: text().notNull(),
     projectUrl: text('project_url'),
     expectedUsage: text('expected_usage'),
-    state: text().$type<KeyState>().notNull(),
+    state: text().$type<StoredState>().notNull(),
     requestedPermissions: text('requested_permissions', { mode: 'json' }).$type<Permission[]>().notNull(),
     /** The grant: null until approved. */
     permissions: text({ mode: 'json' }).$type<Permission[]>(),
@@ -57,10 +57,7 @@ export const apiKeys = sqliteTable(
     index('api_keys_state').on(t.state, t.requestedAt),
     index('api_keys_expires').on(t.state, t.expiresAt).where(sql`expires_at IS NOT NULL`),
     check('api_keys_identifier', sql`length(${t.identifier}) = 8 AND ${t.identifier} NOT GLOB '*[^0-9A-Za-z]*'`),
-    check(
-      'api_keys_state',
-      sql`${t.state} IN ('pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired')`,
-    ),
+    check('api_keys_state', sql`${t.state} IN ('pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked')`),
     check('api_keys_owner', sql`${t.profileId} IS NOT NULL OR ${t.state} NOT IN ('pending', 'Active', 'suspended')`),
     check('api_keys_name', sql`length(${t.name}) BETWEEN 1 AND 255 OR (${t.name} = '' AND ${t.profileId} IS NULL)`),
     check(
@@ -73,7 +70,7 @@ export const apiKeys = sqliteTable(
     check('api_keys_secret_hash', sql`length(${t.secretHash}) = 32`),
     check(
       'api_keys_grant',
-      sql`${t.state} NOT IN ('Active', 'suspended', 'revoked', 'expired') OR (${t.permissions} IS NOT NULL AND ${t.rateLimits} IS NOT NULL)`,
+      sql`${t.state} NOT IN ('Active', 'suspended', 'revoked') OR (${t.permissions} IS NOT NULL AND ${t.rateLimits} IS NOT NULL)`,
     ),
     check('api_keys_form_hash', sql`length(${t.formHash}) = 32`),
     check('api_keys_decided', sql`(${t.state} = 'pending') = (${t.decidedAt} IS NULL)`),
@@ -149,8 +146,8 @@ export const keyEvents = sqliteTable(
     /** What kind of actor `by` names. */
     byKind: text('by_kind').$type<ActorKind>().notNull().default('operator'),
     event: text().$type<KeyEventName>().notNull(),
-    fromState: text('from_state').$type<KeyState>(),
-    toState: text('to_state').$type<KeyState>().notNull(),
+    fromState: text('from_state').$type<StoredState>(),
+    toState: text('to_state').$type<StoredState>().notNull(),
     detail: text({ mode: 'json' }).$type<KeyEventDetail>(),
   },
   (t) => [

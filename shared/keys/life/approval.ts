@@ -1,12 +1,11 @@
-import { isLiveAt } from '../../clock.ts';
-import type { AttemptResult, KeyState } from '../../db/key-columns.ts';
+import type { AttemptResult, StoredState } from '../../db/key-columns.ts';
 
 // The approval protocol as pure decisions, each made and stored inside one immediate transaction. `attemptNumber` is the
 // fence: raising it permanently invalidates the secrets of all earlier mails.
 
 /** The parts of a key that the approval protocol depends on. */
 export type Approvable = {
-  state: KeyState;
+  state: StoredState;
   /** Raised by every approval, rejection, withdrawal and revocation. */
   attemptNumber: number;
   /** The attempt that has no result yet. */
@@ -31,8 +30,9 @@ export type BeginDecision =
  */
 export function decideBegin(key: Approvable, nowMs: number): BeginDecision {
   if (key.state !== 'pending') return { kind: 'not pending' };
-  if (key.open !== null && isLiveAt(key.open.startedAt, key.open.leaseEndsAt, nowMs, 0)) return { kind: 'taken' };
-  return { kind: 'begin', number: key.attemptNumber + 1, abandoned: key.open?.number ?? null };
+  const { open } = key;
+  if (open !== null && open.startedAt <= nowMs && nowMs < open.leaseEndsAt) return { kind: 'taken' };
+  return { kind: 'begin', number: key.attemptNumber + 1, abandoned: open?.number ?? null };
 }
 
 /** Step 3: the hash may be stored only if the fence was not raised and the key is still pending. */

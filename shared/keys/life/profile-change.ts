@@ -1,6 +1,6 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connect.ts';
-import type { KeyEventName, KeyState } from '../../db/key-columns.ts';
+import type { KeyEventName, StoredState } from '../../db/key-columns.ts';
 import { keepQuery } from '../../db/prepared-query.ts';
 import { apiKeys } from '../../db/schema/keys.ts';
 import { type MailConfig, mailFormerAddress } from '../../mail/outbox.ts';
@@ -35,7 +35,7 @@ export function noteBan(tx: Tx, { profileId, isBanned }: { profileId: number; is
 
 function noteOnKeys(
   tx: Tx,
-  { profileId, states, event }: { profileId: number; states: readonly KeyState[]; event: KeyEventName },
+  { profileId, states, event }: { profileId: number; states: readonly StoredState[]; event: KeyEventName },
   act: Act,
 ): void {
   const keys = slotHoldersOf(tx)

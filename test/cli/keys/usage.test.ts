@@ -19,7 +19,6 @@ async function world() {
   await request(deps, { name: 'Waiting' });
   const nowMs = systemClock.nowMs();
   const today = dayOf(nowMs);
-  const clock = { settledMs: () => null };
   const store = openUsageStore(deps.config.databasePath);
   const yesterday = {
     ...NOTHING,
@@ -30,7 +29,7 @@ async function world() {
     limited: 100,
     lastUsedAt: nowMs - DAY_MS,
   };
-  store.add([yesterday, { ...NOTHING, identifier: used, day: today, ok: 1, lastUsedAt: nowMs - 3_600_000 }], clock, 0);
+  store.add([yesterday, { ...NOTHING, identifier: used, day: today, ok: 1, lastUsedAt: nowMs - 3_600_000 }], 0);
   store.close();
   const variables = { DATABASE_PATH: deps.config.databasePath };
   const run = (...words: string[]) => runCommand(['keys', ...words], { variables });

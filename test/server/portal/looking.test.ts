@@ -1,6 +1,5 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { expireKeys } from '../../../shared/keys/life/expire.ts';
 import { get } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
@@ -9,7 +8,7 @@ import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../s
 
 // Viewing pages changes nothing, and pages and the API accept only their own kind of credential.
 
-test('a key is shown as expired before that is stored, even while the database is locked', async () => {
+test('a key is shown as expired at once, and nothing is stored for it, even while the database is locked', async () => {
   const world = await ownerWorld();
   const { access, clock, cookie } = world;
   const { identifier } = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 90_000 });
@@ -26,9 +25,8 @@ test('a key is shown as expired before that is stored, even while the database i
     expect([list.status, page.status]).toEqual([200, 200]);
     expect(list.body).toContain('0 of 3 keys used');
     expect(page.body).toContain('Expired <time datetime="2026-01-01T00:01:30.000Z">');
-    return page.body;
   };
-  const unstored = await looks();
+  await looks();
   other.run('ROLLBACK');
   expect(traces()).toEqual(before);
   const revoked = await visit(world, `/developers/keys/${identifier}/revoke`, { cookie, form: { reason: '' } });
@@ -36,10 +34,6 @@ test('a key is shown as expired before that is stored, even while the database i
     422,
     true,
   ]);
-  // Once the server has stored it, the page is the same byte for byte.
-  expireKeys(access);
-  expect(traces()).not.toEqual(before);
-  expect(await looks()).toBe(unstored);
 });
 
 test('pages accept only the cookie, and the API only the bearer token', async () => {

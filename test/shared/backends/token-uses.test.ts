@@ -7,7 +7,7 @@ import { testAccess } from '../../support/portal/access.ts';
 import { testClock } from '../../support/world.ts';
 
 test('the last use of a token is deleted when the token is removed, and not before, whatever the clock says', () => {
-  const clock = testClock(undefined, false);
+  const clock = testClock();
   const access = testAccess({ clock });
   const add = () => {
     const wanted = { rights: ['profiles'], excludesContactFields: false, eraseLimit: ERASE_LIMIT.default };

@@ -20,7 +20,6 @@ async function world() {
     for (const state of KEY_STATES.toReversed()) await keyIn(state, deps, `user${id}`);
     if (id % 2 === 0) clock.advance(1);
   }
-  // Now keys are expired that are still stored as Active.
   clock.advance(1);
   const page = (input: ListInput) => perform(deps, onBox('operator'), OPERATIONS.list, input);
   const pagesOf = async (input: ListInput, limit: number) => {

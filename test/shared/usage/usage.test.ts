@@ -6,7 +6,7 @@ import { USAGE_DAYS } from '../../../shared/keys/usage-outcomes.ts';
 import { checkDatabase } from '../../../shared/upkeep/check.ts';
 import { closeUsage, openUsage, saveUsage } from '../../../shared/usage/usage.ts';
 import { countUsage, dayOf } from '../../../shared/usage/usage-counter.ts';
-import { openUsageStore } from '../../../shared/usage/usage-store.ts';
+import { dropOldUsage, openUsageStore } from '../../../shared/usage/usage-store.ts';
 import { keyUsage } from '../../../shared/usage/usage-view.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
@@ -122,12 +122,11 @@ test('counts are kept for 400 days, including today', async () => {
   const of = (day: number) => ({ identifier, day, ...NOTHING, ok: 1, lastUsedAt: day * DAY_MS });
   store.add(
     Array.from({ length: 450 }, (_, index) => of(today - index)),
-    { settledMs: () => null },
     0,
   );
   store.close();
-  countUsage(usage.counter, { identifier }, null);
   closeUsage(usage);
+  expect(dropOldUsage(deps.db.$client, deps.clock.nowMs())).toBe(false);
   const { days } = keyUsage(deps, identifier, USAGE_DAYS);
   expect([days.length, days.filter(({ ok }) => ok > 0).length]).toEqual([400, 400]);
   expect(deps.db.$client.query('SELECT count(*) AS rows FROM key_usage').get()).toEqual({ rows: 400 });

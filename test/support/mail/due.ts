@@ -5,11 +5,11 @@ import type { Report } from '../../../shared/limits/ledger.ts';
 import * as outbox from '../../../shared/mail/outbox.ts';
 import { storeReminders } from '../../../shared/mail/reminders.ts';
 
-/** Does what the server's timer does: stores due reminders and sends due mails. */
+/** Does what the server's timers do: stores due reminders, drops old mails and sends due ones. */
 export async function sendDueMails(deps: ServerDeps, report: Report, withReminders: boolean): Promise<void> {
-  if (withReminders) {
-    using beside = openBeside(deps.config.databasePath);
-    storeReminders(withTables({ $client: beside }), deps.clock, deps.config);
-  }
+  using beside = openBeside(deps.config.databasePath);
+  const db = withTables({ $client: beside });
+  if (withReminders) storeReminders(db, deps.clock.nowMs(), deps.config);
+  outbox.dropOldMails(db, deps.clock.nowMs(), report);
   await outbox.sendDueMails(deps, report);
 }

@@ -1,6 +1,6 @@
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Clocks, systemClock } from '../../../shared/clock.ts';
+import { type Clock, systemClock } from '../../../shared/clock.ts';
 import { openFile } from '../../../shared/db/connect.ts';
 import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
@@ -37,7 +37,7 @@ export function remainingInFile(
   databasePath: string,
   identifier: string,
   limit: RateLimit,
-  clock: Clocks = systemClock,
+  clock: Clock = systemClock,
 ): number | undefined {
   const limits = openLimits(afterCrash(databasePath), clock, () => undefined);
   const [remaining] = left(limits, { identifier, rateLimits: [limit] });

@@ -131,11 +131,11 @@ test('erased profiles are recorded for 40 days, only by id', async () => {
   const rows = () => deps.db.$client.query('SELECT * FROM erased_profiles').all();
   const atMs = clock.nowMs();
   clock.advance(KEPT_AFTER_ERASURE_MS);
-  expect(dropErasedProfiles(deps.db, clock)).toBe(false);
+  expect(dropErasedProfiles(deps.db.$client, clock.nowMs())).toBe(false);
   expect(rows()).toEqual([{ id: 1, at: atMs }]);
   expect(await importLines(deps, [{ id: 1, username: 'ada' }], { asOfMs: atMs - 1 })).toMatchObject({ newer: 1 });
   clock.advance(1);
-  expect(dropErasedProfiles(deps.db, clock)).toBe(false);
+  expect(dropErasedProfiles(deps.db.$client, clock.nowMs())).toBe(false);
   expect(rows()).toEqual([]);
 });
 
@@ -146,7 +146,7 @@ test('many ids are deleted in parts, while the server continues to work', () => 
     'WITH RECURSIVE ids (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM ids WHERE id < 5000) INSERT INTO erased_profiles SELECT id, 0 FROM ids',
   );
   let parts = 1;
-  while (dropErasedProfiles(deps.db, clock)) parts++;
+  while (dropErasedProfiles(deps.db.$client, clock.nowMs())) parts++;
   expect([parts, count()]).toEqual([3, { n: 0 }]);
 });
 

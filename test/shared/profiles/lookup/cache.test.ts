@@ -124,8 +124,7 @@ describe('a hot profile, its links and the leaderboard stay cached', () => {
     const { identifier } = await issue(deps, { profile: 'user2' }, { expiresAtMs: EXPIRY_MS });
     act['a reminder'] = () => {
       const beside = withTables({ $client: openBeside(deps.config.databasePath) });
-      const clock = { nowMs: () => EXPIRY_MS - 60_000, settledMs: () => EXPIRY_MS - 60_000 };
-      storeReminders(beside, clock, deps.config);
+      storeReminders(beside, EXPIRY_MS - 60_000, deps.config);
       expect(beside.$client.query("SELECT 1 FROM mails WHERE kind = 'reminder'").all()).toHaveLength(1);
       beside.$client.close();
     };
