@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import { runCommand } from '../support/machine/command.ts';
 import { testAccess } from '../support/portal/access.ts';
+import { IS_RECORDING, namesOfIdentifiers } from '../support/recorded.ts';
 
 // Each file of sessions/ has sessions with the commands of one noun: `# what it shows`, and then `$ profilectl …` lines, which
 // run in order in a fresh world. Below each command is what it printed: stdout as it is, stderr with `! `, and `[exit code]`
@@ -13,8 +14,6 @@ import { testAccess } from '../support/portal/access.ts';
 
 const FOLDER = join(import.meta.dir, 'sessions');
 
-const IDENTIFIERS = 'SELECT identifier FROM api_keys UNION ALL SELECT identifier FROM platform_tokens';
-
 const WEEK_MS = 7 * 86_400_000;
 
 /** Whether the moment of the run decides on a time. Others were typed. */
@@ -22,22 +21,18 @@ const isNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < WEEK_M
 
 /** Gives identifiers, secrets, links, times and the folder stable names as wide as they are, and finds identifiers again. */
 function naming({ db, folder }: Access & { folder: string }) {
-  const names = new Map<string, string>();
+  const names = namesOfIdentifiers(db);
   return {
-    hide: (printed: string) => {
-      for (const { identifier } of db.$client.query<{ identifier: string }, []>(IDENTIFIERS).all()) {
-        if (!names.has(identifier)) names.set(identifier, `<id-${String(names.size + 1).padStart(3, '0')}>`);
-      }
-      const stable = printed
-        .replaceAll(folder, '<folder>')
-        .replace(/(?<=pl[kpt]_[0-9A-Za-z]{8}_)[0-9A-Za-z]{38}/g, '<secret>')
-        .replace(/(?<= pending +)\d+s/g, '0s')
-        .replace(/(?<=\/enrol#)[\w-]{43}/g, '<secret>')
-        .replace(/\d{4}-\d{2}-\d{2}[T ][\d:.]{5,12}/g, (time) => (isNow(time) ? time.replace(/\d/g, '0') : time));
-      return [...names].reduce((text, [real, name]) => text.replaceAll(real, name), stable);
-    },
-    reveal: (typed: string) =>
-      [...names].reduce((text, [real, name]) => text.replaceAll(name, real), typed.replaceAll('<folder>', folder)),
+    hide: (printed: string) =>
+      names.hide(
+        printed
+          .replaceAll(folder, '<folder>')
+          .replace(/(?<=pl[kpt]_[0-9A-Za-z]{8}_)[0-9A-Za-z]{38}/g, '<secret>')
+          .replace(/(?<= pending +)\d+s/g, '0s')
+          .replace(/(?<=\/enrol#)[\w-]{43}/g, '<secret>')
+          .replace(/\d{4}-\d{2}-\d{2}[T ][\d:.]{5,12}/g, (time) => (isNow(time) ? time.replace(/\d/g, '0') : time)),
+      ),
+    reveal: (typed: string) => names.reveal(typed.replaceAll('<folder>', folder)),
   };
 }
 
@@ -93,7 +88,7 @@ for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.txt'))) 
     test(`${basename(file, '.txt')}: ${session.split('\n', 1)[0]?.slice(2)}`, async () => {
       const replayed = await replay(session);
       now.push(replayed);
-      if (process.env.UPDATE === undefined) expect(replayed.trimEnd()).toBe(session.trimEnd());
+      if (!IS_RECORDING) expect(replayed.trimEnd()).toBe(session.trimEnd());
       else if (now.length === sessions.length) writeFileSync(path, now.join('\n'));
     });
   }
