@@ -1,12 +1,16 @@
 #!/bin/sh
 # Makes a verified copy of the database, sends it off-site with restic, encrypted, removes old copies, fetches the new one
-# and checks it. profile-lookup-backup.service runs it, with RESTIC_REPOSITORY and RESTIC_PASSWORD_FILE.
+# and checks it. profile-lookup-backup.service runs it. restic's own variables stand in a file of shell syntax, which this shell
+# reads, and nothing else.
 set -eu
 umask 077
 TMPDIR=$(mktemp -d "${CACHE_DIRECTORY:-/tmp}/backup.XXXXXX")
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 cd "$TMPDIR"
+set -a
+. "${RESTIC_SETTINGS:-/etc/profile-lookup/restic}"
+set +a
 pl() { profilectl --env-file "${SETTINGS:-/etc/profile-lookup/settings}" "$@"; }
 
 pl db backup profiles.db

@@ -123,20 +123,29 @@ test.skipIf(Bun.which('restic') === null)(
       SETTINGS: settings,
       CACHE_DIRECTORY: join(folder, 'cache'),
       XDG_CACHE_HOME: join(folder, 'restic-cache'),
-      RESTIC_REPOSITORY: join(folder, 'off-site'),
+      RESTIC_SETTINGS: join(folder, 'restic'),
+    };
+    // A repository's URL may have what a shell would act on.
+    const restic = {
+      RESTIC_REPOSITORY: `${join(folder, 'off-site')} $HOME & co;`,
       RESTIC_PASSWORD_FILE: join(folder, 'password'),
     };
+    const lines = Object.entries(restic).map(([name, value]) => `${name}='${value}'\n`);
+    writeFileSync(join(folder, 'restic'), lines.join(''));
     const profilectl = (...words: string[]) => output([PROGRAM, '--env-file', settings, ...words], env);
     await profilectl('profiles', 'import', join(folder, 'in.jsonl'));
     const before = await profilectl('profiles', 'export');
-    await output(['restic', 'init'], env);
+    await output(['restic', 'init'], { ...env, ...restic });
     await output([join(ROOT, 'usr/lib/profile-lookup/backup.sh')], env);
     // No copy of the database stays in the clear.
     expect(readdirSync(join(folder, 'cache'))).toEqual([]);
 
     // The site is lost.
     for (const name of readdirSync(folder)) if (name.startsWith('profiles.db')) rmSync(join(folder, name));
-    await output(['restic', 'restore', 'latest', '--tag', 'profile-lookup', '--target', join(folder, 'back')], env);
+    await output(['restic', 'restore', 'latest', '--tag', 'profile-lookup', '--target', join(folder, 'back')], {
+      ...env,
+      ...restic,
+    });
     await profilectl('db', 'restore', '--yes', join(folder, 'back/profiles.db'));
     expect(await profilectl('profiles', 'export')).toBe(before);
 
