@@ -100,7 +100,6 @@ const CHECK_STEPS: Record<CheckStep, string> = {
   file: 'Checking pages, indexes and references',
   schema: 'Comparing the schema',
   profiles: 'Checking profiles',
-  keys: 'Checking keys',
 };
 
 function check(command: Command): Promise<void> {

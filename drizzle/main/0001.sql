@@ -285,7 +285,6 @@ CREATE TABLE "api_keys" (
 	`secret_hash` blob,
 	`attempt_number` integer DEFAULT 0 NOT NULL,
 	`successor_of` text,
-	`form_hash` blob,
 	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE set null,
 	FOREIGN KEY (`successor_of`) REFERENCES `api_keys`(`identifier`),
 	CONSTRAINT "api_keys_identifier" CHECK(length(`identifier`) = 8 AND `identifier` NOT GLOB '*[^0-9A-Za-z]*'),
@@ -298,7 +297,6 @@ CREATE TABLE "api_keys" (
 	CONSTRAINT "api_keys_secret" CHECK((`state` IN ('Active', 'suspended')) = (`secret_hash` IS NOT NULL)),
 	CONSTRAINT "api_keys_secret_hash" CHECK(length(`secret_hash`) = 32),
 	CONSTRAINT "api_keys_grant" CHECK(`state` NOT IN ('Active', 'suspended', 'revoked') OR (`permissions` IS NOT NULL AND `rate_limits` IS NOT NULL)),
-	CONSTRAINT "api_keys_form_hash" CHECK(length(`form_hash`) = 32),
 	CONSTRAINT "api_keys_decided" CHECK((`state` = 'pending') = (`decided_at` IS NULL)),
 	CONSTRAINT "api_keys_attempt_number" CHECK(`attempt_number` >= 0)
 ) STRICT;
@@ -309,41 +307,6 @@ CREATE INDEX `api_keys_expires` ON `api_keys` (`state`,`expires_at`) WHERE expir
 CREATE TRIGGER `api_keys_never_deleted` BEFORE DELETE ON `api_keys`
 BEGIN
 	SELECT RAISE(ABORT, 'keys are never deleted');
-END;
-
-CREATE TRIGGER `api_keys_born_pending` BEFORE INSERT ON `api_keys` WHEN NEW.`state` <> 'pending'
-BEGIN
-	SELECT RAISE(ABORT, 'a key begins as pending');
-END;
-
-CREATE TRIGGER `api_keys_three_places` BEFORE INSERT ON `api_keys`
-WHEN (SELECT count(*) FROM `api_keys` WHERE `profile_id` = NEW.`profile_id` AND `state` IN ('pending', 'Active', 'suspended')
-	AND (`expires_at` IS NULL OR `expires_at` > NEW.`requested_at`)) >= 3
-BEGIN
-	SELECT RAISE(ABORT, 'a profile has at most 3 keys');
-END;
-
-CREATE TRIGGER `api_keys_legal_moves` BEFORE UPDATE OF `state` ON `api_keys`
-WHEN OLD.`state` <> NEW.`state`
-	AND NOT (OLD.`state` = 'pending' AND NEW.`state` IN ('Active', 'rejected', 'withdrawn'))
-	AND NOT (OLD.`state` = 'Active' AND NEW.`state` IN ('suspended', 'revoked'))
-	AND NOT (OLD.`state` = 'suspended' AND NEW.`state` IN ('Active', 'revoked'))
-BEGIN
-	SELECT RAISE(ABORT, 'a key can not move so');
-END;
-
-CREATE TRIGGER `api_keys_successor` BEFORE INSERT ON `api_keys`
-WHEN NEW.`successor_of` IS NOT NULL AND NOT EXISTS (
-	SELECT 1 FROM `api_keys`
-	WHERE `identifier` = NEW.`successor_of` AND `profile_id` = NEW.`profile_id` AND `state` = 'Active')
-BEGIN
-	SELECT RAISE(ABORT, 'a successor is requested for an Active key of the same profile');
-END;
-
-CREATE TRIGGER `api_keys_successor_never_changed` BEFORE UPDATE OF `successor_of` ON `api_keys`
-WHEN NEW.`successor_of` IS NOT OLD.`successor_of`
-BEGIN
-	SELECT RAISE(ABORT, 'what a key succeeds never changes');
 END;
 
 INSERT INTO `profile_changes` DEFAULT VALUES;

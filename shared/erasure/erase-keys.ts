@@ -18,7 +18,7 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
     // An expired key too, since its row is still Active or suspended.
     if (hasSecret(key.state)) moveKey(tx, { ...key, expiresAt: null }, 'revoke', act);
     tx.update(apiKeys)
-      .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null, formHash: null })
+      .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null })
       .where(eq(apiKeys.identifier, key.identifier))
       .run();
     tx.update(keyAttempts).set({ address: null }).where(eq(keyAttempts.identifier, key.identifier)).run();

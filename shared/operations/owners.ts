@@ -19,7 +19,6 @@ export const request = operation({
     profileId: FIELDS.profileId.nullish(),
     ...KEY_REQUEST.shape,
     successorOf: FIELDS.successorOf,
-    formId: FIELDS.formId,
   }),
   summary: 'Request an API key for a profile; an admin decides.',
   doors: {

@@ -1,9 +1,7 @@
 import { beginSnapshot, type Opened, type Sqlite } from '../db/connect.ts';
 import { MIGRATIONS, schemaVersion } from '../db/migrate.ts';
-import { withTables } from '../db/tables.ts';
 import { compareSchema, type SchemaDifference } from '../db-files/schema-objects.ts';
 import { countRows, damages } from '../db-files/snapshot.ts';
-import { keyFaults } from '../keys/check.ts';
 import { profileFaults } from '../profiles/check.ts';
 import { sessionsFaults } from '../sessions-file/sessions-file.ts';
 
@@ -14,14 +12,14 @@ import { sessionsFaults } from '../sessions-file/sessions-file.ts';
 export type Checked = { faults: string[]; profiles: number; keys: number };
 
 /** The steps of a check, for progress messages. */
-export type CheckStep = 'file' | 'schema' | 'profiles' | 'keys';
+export type CheckStep = 'file' | 'schema' | 'profiles';
 
 const MAX_FAULTS = 1_000;
 
 /**
  * Checks the file (pages, indexes, CHECK constraints, foreign keys), the sessions file beside it, the schema, and the
- * rules for profiles and keys that the schema can't enforce. Everything is read from one snapshot, so others may write
- * in the meantime. Profiles and keys are checked only if the schema is the newest.
+ * rules for profiles that the schema can't enforce. Everything is read from one snapshot, so others may write in the
+ * meantime. Profiles are checked only if the schema is the newest.
  */
 export function checkDatabase(db: Opened, onStep: (step: CheckStep) => void = () => {}): Checked {
   const sqlite = db.$client;
@@ -49,8 +47,6 @@ function check(sqlite: Sqlite, onStep: (step: CheckStep) => void): Checked {
   const isReadable = isCurrent && isDatabaseSound && schema.length === 0;
   onStep('profiles');
   add(guarded(() => (isCurrent ? profileFaults(sqlite) : [])));
-  onStep('keys');
-  add(guarded(() => (isCurrent ? keyFaults(withTables({ $client: sqlite })) : [])));
   if (unlisted > 0) faults.push(`and ${unlisted} more`);
   return { faults, ...(isReadable ? countRows(sqlite) : { profiles: 0, keys: 0 }) };
 }

@@ -8,7 +8,6 @@ import { checkProfile } from '../../../shared/keys/life/lifecycle.ts';
 import { prefillAgain, prefillFrom } from '../../../shared/keys/life/successor.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { newToken } from '../../../shared/sessions-file/tokens.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { performWhenUnlocked } from '../../thread/perform.ts';
@@ -26,8 +25,8 @@ import type { Outcome, Page, PageContext } from '../requests/request-context.ts'
 import { whyEnded } from './key-state.ts';
 import { crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 
-/** The inputs of the operation, and their schemas; `formId` identifies the form, so that sending it twice makes one request. */
-const INPUTS = Object.entries({ ...KEY_REQUEST.shape, successorOf: FIELDS.successorOf, formId: FIELDS.formId });
+/** The inputs of the operation, and their schemas. */
+const INPUTS = Object.entries({ ...KEY_REQUEST.shape, successorOf: FIELDS.successorOf });
 
 /** The fields of the form. */
 export const REQUEST_FIELDS: FieldKinds = fieldKindsOf(INPUTS);
@@ -45,14 +44,13 @@ export async function newKeyPage(context: PageContext): Promise<Page> {
   if (isFull(inUse)) return fullPage(context, inUse);
   const hindrance = hindranceOf(context);
   if (hindrance !== null) return notePage('Request a key', hindrance, { where: 'API keys' });
-  const formId = newToken(context.access.random);
   const [successorOf, like] = [context.query.get('successor-of') ?? '', context.query.get('like') ?? ''];
   const identifier = successorOf === '' ? like : successorOf;
-  if (identifier === '') return show(context, { permissions: ['api.lookup'], formId }, NO_FAULTS);
+  if (identifier === '') return show(context, { permissions: ['api.lookup'] }, NO_FAULTS);
   const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
-  if (successorOf !== '') return show(context, { ...prefillFrom(key), successorOf, formId }, NO_FAULTS);
+  if (successorOf !== '') return show(context, { ...prefillFrom(key), successorOf }, NO_FAULTS);
   const link = html`“<a href="${ownKeyPath(context)(identifier)}">${userText(key.name)}</a>”`;
-  return show(context, { ...prefillAgain(key), formId }, NO_FAULTS, whyEnded(key, history, link));
+  return show(context, prefillAgain(key), NO_FAULTS, whyEnded(key, history, link));
 }
 
 async function ownInUse(context: PageContext): Promise<KeyView[]> {

@@ -46,11 +46,6 @@ export const apiKeys = sqliteTable(
     attemptNumber: integer('attempt_number').notNull().default(0),
     /** The key that this one was requested to replace: Active at that time, and of the same profile. Never changed. */
     successorOf: text('successor_of').references((): AnySQLiteColumn => apiKeys.identifier),
-    /**
-     * SHA-256 of the id and the content of the form that requested the key, so that a form sent twice makes one
-     * request; null if it was requested in another way, and once the profile is erased.
-     */
-    formHash: blob('form_hash', { mode: 'buffer' }),
   },
   (t) => [
     index('api_keys_profile').on(t.profileId),
@@ -72,7 +67,6 @@ export const apiKeys = sqliteTable(
       'api_keys_grant',
       sql`${t.state} NOT IN ('Active', 'suspended', 'revoked') OR (${t.permissions} IS NOT NULL AND ${t.rateLimits} IS NOT NULL)`,
     ),
-    check('api_keys_form_hash', sql`length(${t.formHash}) = 32`),
     check('api_keys_decided', sql`(${t.state} = 'pending') = (${t.decidedAt} IS NULL)`),
     check('api_keys_attempt_number', sql`${t.attemptNumber} >= 0`),
   ],

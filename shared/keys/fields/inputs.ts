@@ -146,11 +146,6 @@ export const FIELDS = {
       flag: ['--successor-of <identifier>', 'the Active key that the new one replaces'],
     }),
   ),
-  formId: optionalText(
-    plain('id of the form').register(INPUT_FACTS, {
-      ...{ label: 'id of the form', title: 'Form', kind: 'hidden', flag: null },
-    }),
-  ),
   states: z.array(z.enum(KEY_STATES, NO_STATE), NO_STATE).register(INPUT_FACTS, {
     ...{ label: 'list of states', title: 'States', kind: 'states', formName: 'state' },
     flag: ['--state <state>', 'pending, Active, suspended, rejected, withdrawn, revoked or expired'],

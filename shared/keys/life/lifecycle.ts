@@ -26,7 +26,6 @@ import {
 } from '../record.ts';
 import { newIdentifier } from '../secret.ts';
 import { refuseManyToday } from './daily-limit.ts';
-import { hashForm, requestedByForm } from './form-hash.ts';
 import { moveAndNotify, type Outcome } from './move.ts';
 import { checkSuccession } from './successor.ts';
 
@@ -37,47 +36,47 @@ type Optional = 'projectUrl' | 'expectedUsage';
 
 /**
  * A validated request for the profile with this username or alias, or with this id if it was already looked up. `successorOf` is
- * the identifier of the key to replace. `formId` identifies the form, so that sending it twice requests only one key.
+ * the identifier of the key to replace.
  */
 type NewRequest = Omit<KeyRequest, Optional> &
   Partial<Pick<KeyRequest, Optional>> & {
     profile: string;
     profileId?: number | null | undefined;
     successorOf?: string | null;
-    formId?: string | null;
     by: Actor;
   };
 
 /**
  * Requests a key: creates it as pending and notifies `ADMIN_EMAIL`, and the owner unless the operator requested it for them. If
- * the same form (`formId`) was sent before, returns its key and does nothing. Throws `not_found` for the profile, `refused` if it
- * is banned, has no e-mail address or has {@link KEYS_PER_PROFILE} keys, or if the key to replace is not an Active one of the
- * same profile, and `too_many_requests` after five requests on one day.
+ * the same request of the owner already waits (a form can be sent twice), returns its key and does nothing. Throws `not_found`
+ * for the profile, `refused` if it is banned, has no e-mail address or has {@link KEYS_PER_PROFILE} keys, or if the key to
+ * replace is not an Active one of the same profile, and `too_many_requests` after five requests on one day.
  */
 export function requestKey(deps: Deps, request: NewRequest): Outcome {
   const { name, description, permissions, projectUrl = null, expectedUsage = null } = request;
-  const fields = { name, description, permissions, projectUrl, expectedUsage };
+  const rest = { name, description, projectUrl, expectedUsage };
   const successorOf = request.successorOf ?? null;
-  const formHash = hashForm(request.formId, { ...fields, successorOf });
   const profileId = askingProfile(deps.db, request);
   return writeNow(deps, (tx, nowMs) => {
     refuseUnlikeProfile(tx, profileId, request.by);
-    const sentBefore = requestedByForm(tx, profileId, formHash);
-    if (sentBefore !== null) return { identifier: sentBefore, mailIds: [], warning: null };
+    const same = { ...rest, requestedPermissions: permissions, state: 'pending', successorOf };
+    const sentBefore = slotHolders(tx, profileId, nowMs).find((key) => Bun.deepEquals({ ...key, ...same }, key));
+    if (request.by.kind === 'owner' && sentBefore !== undefined) {
+      return { identifier: sentBefore.identifier, mailIds: [], warning: null };
+    }
     const owner = ownerWithFreeSlot(tx, readOwnerById(tx, profileId), nowMs);
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
     const key = tx
       .insert(apiKeys)
       .values({
-        ...{ name, description, projectUrl, expectedUsage },
+        ...rest,
         identifier: newIdentifier(deps.random),
         profileId: owner.id,
         state: 'pending',
         requestedPermissions: permissions,
         requestedAt: nowMs,
         successorOf,
-        formHash,
       })
       .returning()
       .get();

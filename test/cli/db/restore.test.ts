@@ -263,14 +263,14 @@ describe('db restore', () => {
     const hindering = changed('more', 'CREATE TRIGGER back BEFORE DELETE ON profiles BEGIN SELECT RAISE(IGNORE); END');
     const replaced = changed(
       'other',
-      'DROP TRIGGER api_keys_three_places',
-      'CREATE TRIGGER api_keys_three_places AFTER DELETE ON profiles BEGIN SELECT 1; END',
+      'DROP TRIGGER api_keys_never_deleted',
+      'CREATE TRIGGER api_keys_never_deleted AFTER DELETE ON profiles BEGIN SELECT 1; END',
     );
     const cases: [string, RegExp][] = [
       [torn, /damaged|can't be used/],
       [banned, /banned is damaged: CHECK constraint failed/],
       [hindering, /was changed outside of this program: it has a trigger back/],
-      [replaced, /was changed outside of this program: it lacks the trigger api_keys_three_places/],
+      [replaced, /was changed outside of this program: it lacks the trigger api_keys_never_deleted/],
       [changed('fewer', 'DROP TABLE erased_profiles'), /was changed outside of this program: it lacks the table /],
       [
         changed(

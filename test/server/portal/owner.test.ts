@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { changeKey } from '../../../shared/keys/life/change.ts';
+import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
 import { eventually } from '../../support/eventually.ts';
 import { get } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
@@ -51,9 +51,6 @@ const record = pageRecorder(import.meta.path);
 
 /** The hidden field that says which state of the key a page has shown. */
 const shownOn = ({ body }: Answer) => /name="shown" value="([^"]+)"/.exec(body)?.[1] ?? '';
-
-/** The id of the form on a page, which the form sends along. */
-const formIdOn = ({ body }: Answer) => /name="formId" value="([\w-]{43})"/.exec(body)?.[1] ?? '';
 
 const stored = ({ access: { db } }: ServedPages) => storedIn(db, ['api_keys', 'key_events']);
 
@@ -159,48 +156,39 @@ describe('a request', () => {
     record('the sixth request of a day', answer);
   });
 
-  test('that is sent repeatedly from one form is one request with one outcome, even if it takes the last slot', async () => {
+  test('that is sent repeatedly is one request with one outcome, even if it takes the last slot', async () => {
     const world = await adasPages({ ADMIN_EMAIL: 'root@example.net' });
-    const { see, send, access } = world;
+    const { send, access } = world;
     for (let n = 0; n < 2; n++) await request(access, { profile: 'ada', name: `Bot ${n}` });
-    const formId = formIdOn(await see('/new'));
-    const first = await send('/new', { ...FORM, formId });
+    const first = await send('/new', FORM);
     const afterOne = stored(world);
     const [asked] = (await keysListed(access, { states: ['pending'] })).slice(-1);
     expect([first.status, first.location]).toEqual([303, `/developers/keys/${asked?.identifier}`]);
-    for (const answer of await Promise.all([1, 2, 3].map(() => send('/new', { ...FORM, formId })))) {
+    for (const answer of await Promise.all([1, 2, 3].map(() => send('/new', FORM)))) {
       expect([answer.status, answer.location, answer.cookies]).toEqual([303, first.location, first.cookies]);
     }
     expect(stored(world)).toBe(afterOne);
   });
 
-  test('from another form, by another owner or with other text is a separate request', async () => {
-    const { see, send, post, access } = await adasPages();
-    const formId = formIdOn(await see('/new'));
-    expect(formIdOn(await see('/new'))).not.toBe(formId);
+  test('by another owner, with other text, or after the first was withdrawn is a separate request', async () => {
+    const { send, post, access } = await adasPages();
     const bea = signInOwner(access, BEA.id);
     const sent = [
-      await send('/new', { ...FORM, formId }),
-      await send('/new', { ...FORM, formId, name: 'Another bot' }),
-      await post('/developers/keys/new', { ...FORM, formId }, bea),
+      await send('/new', FORM),
+      await send('/new', { ...FORM, name: 'Another bot' }),
+      await post('/developers/keys/new', FORM, bea),
     ];
-    expect(new Set(sent.map(({ location }) => location)).size).toBe(3);
-    // A refused form keeps its id.
-    expect(formIdOn(await send('/new', { ...FORM, formId, name: '' }))).toBe(formId);
-    // Erasing the profile removes the hashes of its forms.
-    eraseProfile(access, 'ada', onBox('root'));
-    const left = access.db.$client.query('SELECT profile_id FROM api_keys WHERE form_hash IS NOT NULL').values();
-    expect(left).toEqual([[BEA.id]]);
+    withdrawKey(access, { identifier: sent[0]?.location?.slice(-8) ?? '', by: onBox('root') });
+    sent.push(await send('/new', FORM));
+    expect(new Set(sent.map(({ location }) => location)).size).toBe(4);
   });
 
-  test('of an owner who is signed out can be sent again from the same form, whose id is not listed', async () => {
-    const { see, send, post } = await adasPages();
-    const formId = formIdOn(await see('/new'));
-    const answer = await post('/developers/keys/new', { ...FORM, formId });
+  test('of an owner who is signed out can be sent again', async () => {
+    const { send, post } = await adasPages();
+    const answer = await post('/developers/keys/new', FORM);
     record('a request of an owner who is signed out', answer);
     const again = sentAgain(answer.body);
-    expect(Object.fromEntries(again)).toEqual({ ...FORM, formId });
-    expect(answer.body.slice(answer.body.indexOf('<dl'))).not.toContain(formId);
+    expect(Object.fromEntries(again)).toEqual(FORM);
     const paths = [await send('/new', again), await send('/new', again)].map(({ location }) => location);
     expect([paths[0] !== null, paths[1]]).toEqual([true, paths[0] as string]);
   });

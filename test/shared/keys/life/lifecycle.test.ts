@@ -178,19 +178,9 @@ test('the list shows pending requests first, oldest first, and filters by state 
   expect((await refusal(() => list({ profile: 'nobody' }))).code).toBe('not_found');
 });
 
-test('the database itself refuses a fourth slot, an illegal move, a deleted key and a changed history', async () => {
+test('the database itself refuses an Active key without a secret, a deleted key and a changed history', async () => {
   const sql = deps.db.$client;
   const { identifier } = await issue(deps, { profile });
-  await request(deps, { profile });
-  await request(deps, { profile });
-  const copy =
-    "INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at) SELECT 'zzzzzzzz', profile_id, name, description, 'pending', requested_permissions, requested_at FROM api_keys WHERE identifier = ?";
-  expect(() => sql.run(copy, [identifier])).toThrow('at most 3');
-  expect(() =>
-    sql.run("UPDATE api_keys SET state = 'pending', secret_hash = NULL, decided_at = NULL WHERE identifier = ?", [
-      identifier,
-    ]),
-  ).toThrow('can not move');
   expect(() => sql.run('UPDATE api_keys SET secret_hash = NULL WHERE identifier = ?', [identifier])).toThrow(
     'api_keys_secret',
   );

@@ -85,22 +85,6 @@ describe('a successor is refused', () => {
     expect([others.code, others.message]).toEqual([nobodys.code, nobodys.message]);
     expect(others.code).toBe('not_found');
   });
-
-  test('by the database itself, if it breaks the rules', async () => {
-    const { deps, old, succeed } = await world();
-    const identifier = await succeed();
-    const put = (successorOf: string, profileId: number) => () =>
-      deps.db.$client.run(
-        `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at, successor_of)
-           SELECT 'zzzzzzzz', ?, name, description, 'pending', requested_permissions, 0, ? FROM api_keys WHERE identifier = ?`,
-        [profileId, successorOf, old.identifier],
-      );
-    expect(put(identifier, 1)).toThrow('an Active key of the same profile');
-    expect(put(old.identifier, 2)).toThrow('an Active key of the same profile');
-    expect(() =>
-      deps.db.$client.run('UPDATE api_keys SET successor_of = NULL WHERE identifier = ?', [identifier]),
-    ).toThrow('never changes');
-  });
 });
 
 describe('at the approval', () => {
