@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { systemClock } from '../clock.ts';
+import { makeFileLike } from './owner.ts';
 import { isImmutable, realPath } from './real-path.ts';
 
 /** A bare SQLite connection, which only `shared/` uses. */
@@ -61,7 +62,10 @@ export function openFile(path: string, busyTimeoutMs: number, opening: Opening =
   // SQLite creates the file with the mode of the umask, and the `-wal` and `-shm` files with the mode of the main file.
   const umask = process.umask(0o077);
   try {
-    if (create) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (create) {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      makeFileLike(dirname(path), path);
+    }
     return orClose(connect(path, create), (sqlite) => prepareConnection(sqlite, busyTimeoutMs, opening));
   } finally {
     process.umask(umask);

@@ -1,8 +1,18 @@
-import { accessSync, chownSync, closeSync, constants, existsSync, openSync, type Stats, statSync } from 'node:fs';
+import {
+  accessSync,
+  chownSync,
+  closeSync,
+  constants,
+  fchownSync,
+  lstatSync,
+  openSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { userName } from '../user.ts';
 
-const { R_OK, W_OK, X_OK } = constants;
+const { O_CREAT, O_NOFOLLOW, O_WRONLY, R_OK, W_OK, X_OK } = constants;
 
 /**
  * Checks whether this process can't read and write a file because the file, or a folder above it, belongs to another
@@ -56,9 +66,14 @@ export function giveToOwnerOf(like: string, path: string): void {
   chownSync(path, uid, gid);
 }
 
-/** Creates an empty file of mode 0600 with the owner of `like` ({@link giveToOwnerOf}), unless it exists. */
+/**
+ * Creates an empty file of mode 0600, as root with the owner of `like`, so that the service can read what an operator creates.
+ * Does nothing if there is a file or a link.
+ */
 export function makeFileLike(like: string, path: string): void {
-  if (existsSync(path)) return;
-  closeSync(openSync(path, 'a', 0o600));
-  giveToOwnerOf(like, path);
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  const file = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600);
+  const { uid, gid } = statSync(like);
+  if (process.getuid?.() === 0) fchownSync(file, uid, gid);
+  closeSync(file);
 }

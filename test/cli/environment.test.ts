@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { chmodSync, chownSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/db-files/open.ts';
 import { commandEnvironment, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
@@ -80,4 +80,12 @@ test.skipIf(!canTry)('setpriv, as root: a file of another user is refused, namin
   for (const words of commands) expect([words, run(...words)]).toEqual([words, refusal(database)]);
   chownSync(folder, 65_534, 65_534);
   for (const words of commands) expect([words, run(...words)]).toEqual([words, refusal(folder)]);
+});
+
+test.skipIf(process.getuid?.() !== 0)('a database that root creates belongs to the owner of its folder', () => {
+  const folder = tempFolder();
+  chownSync(folder, 65_534, 65_534);
+  const words = ['--db', join(folder, 'p.db'), 'profiles', 'import', join(PROJECT, 'shared/sample/profiles.jsonl')];
+  expect(Bun.spawnSync(profilectlWords(words), { env: commandEnvironment() }).exitCode).toBe(0);
+  expect(statSync(join(folder, 'p.db')).uid).toBe(65_534);
 });
