@@ -9,7 +9,8 @@ import { countFailure } from './http/throttle.ts';
 import { blockOf, checkTransport } from './http/transport.ts';
 import { manage } from './manage/app.ts';
 import { reportTo } from './observability/log.ts';
-import { type PortalParts, pages } from './portal/app.ts';
+import { pages } from './portal/app.ts';
+import type { PortalParts } from './portal/guards.ts';
 import { pageStyle } from './portal/style-route.ts';
 import type { Service } from './service.ts';
 

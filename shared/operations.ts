@@ -36,12 +36,12 @@ export const OWNERS_ACTIONS: readonly (readonly [AnyOperation, OwnerPage])[] = A
  * (`usage`), and then the operation's own rules. An approval is only started: the caller has to `finish` it. Mails are only
  * stored ({@link Outcome}): a running server sends them, unless the caller does.
  */
-export async function perform<Input extends object, Output>(
+export function perform<Input extends object, Output>(
   deps: Deps,
   actor: Person,
   operation: Operation<Input, Output>,
   input: Input,
-): Promise<Output> {
+): Output | Promise<Output> {
   checkReach(deps, actor, operation, input);
   // An operation that changes nothing compares no version. A copy of an operator would have read their name (cli/database.ts).
   return operation.act(deps, operation.event === null ? actor : { ...actor, version: operation.version }, input);

@@ -4,7 +4,6 @@ import type { z } from 'zod';
 import { performAndSend } from '../cli/keys/context.ts';
 import { readFlags } from '../cli/keys/flags.ts';
 import { longFields } from '../server/portal/admin/decision-forms.ts';
-import { REQUEST_FIELDS } from '../server/portal/owner/new-key.ts';
 import { formFields } from '../server/portal/requests/operation-form.ts';
 import { AppError, faultOf } from '../shared/errors.ts';
 import { factsOf, formNameOf } from '../shared/keys/fields/input-facts.ts';
@@ -220,7 +219,7 @@ async function byOwnersForm(operation: AnyOperation, cookie: string, about: Abou
   const { ownerPage } = operation.doors;
   const fields = fieldsOf(operation, 'owner', about);
   if (ownerPage === undefined) {
-    const form = fields.filter(([name]) => name in REQUEST_FIELDS);
+    const form = fields.filter(([name]) => !name.startsWith('profile'));
     return endOfPage(await page('/developers/keys/new', cookie, form));
   }
   const place = `/developers/keys/${about.identifier}/${ownerPage.path}`;

@@ -117,7 +117,7 @@ export function wholeNumber(parameters: ReadonlyMap<string, string>, name: strin
 const DECIMAL = /^(0|[1-9][0-9]{0,8})$/;
 
 /** Undefined for broken sequences and invalid UTF-8, including overlong forms and surrogates. */
-function decode(text: string): string | undefined {
+export function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

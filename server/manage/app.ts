@@ -2,18 +2,17 @@ import { Elysia } from 'elysia';
 import { z } from 'zod';
 import { readBackendToken } from '../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../shared/backends/token-uses.ts';
-import { lockDeadline, onceUnlocked, whenUnlocked } from '../../shared/db/when-unlocked.ts';
+import { onceUnlocked, whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError, isForOperator, refusalOf } from '../../shared/errors.ts';
 import { handOver } from '../../shared/sign-in/hand-over.ts';
 import { parseJson } from '../../shared/text.ts';
 import { runInBackground } from '../background.ts';
+import { JSON_BODY, readText } from '../http/body.ts';
 import { publicRefusal } from '../http/errors.ts';
 import { queryOf, queryParameters } from '../http/parameters.ts';
 import type { RequestState } from '../http/request-state.ts';
 import { credentialsOf } from '../http/with-key.ts';
-import type { Arrived } from '../portal/requests/request-context.ts';
 import type { PortalServices } from '../portal/services.ts';
-import { JSON_BODY, readText } from '../thread/forwarded.ts';
 import { type Call, type ManageParts, requireRight } from './call.ts';
 import { prepareSending } from './profiles.ts';
 
@@ -54,7 +53,7 @@ export function manage(parts: ManageParts) {
   const sendProfiles = prepareSending(parts);
   return new Elysia({ strictPath: true })
     .onError((context) => {
-      const { error, set, state } = context as typeof context & { state: Arrived };
+      const { error, set, state } = context as typeof context & { state: RequestState };
       // Otherwise Elysia copies the Response, which turns its body into a stream.
       set.status = 200;
       return refuseCall(
@@ -67,7 +66,7 @@ export function manage(parts: ManageParts) {
       const { request, path, state } = context as typeof context & { state: RequestState };
       checkTransport(request, path, state);
     })
-    .resolve(({ request }) => ({ call: admit(open(request), request) }))
+    .resolve(({ request }) => ({ call: admit(open(), request) }))
     .get('/manage/v1/me', ({ call }) => json(me(call)))
     .post('/manage/v1/sign-ins', async ({ call }) => json(await signIns(call)), UNREAD)
     .post('/manage/v1/profiles', async ({ call }) => json(await sendProfiles(call)), UNREAD)
@@ -113,7 +112,7 @@ async function signIns(call: Call): Promise<object> {
   const read = HAND_OVER.safeParse(parseJson(await readText(call.request, JSON_BODY)));
   if (!read.success) throw new AppError('bad_body', read.error.issues[0]?.message ?? error);
   const { access } = call.services;
-  await whenUnlocked(access.sessions.sqlite, lockDeadline());
+  await whenUnlocked(access.sessions.sqlite);
   return handOver(access, read.data, call.token.identifier);
 }
 

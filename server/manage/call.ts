@@ -1,7 +1,7 @@
 import type { BackendToken } from '../../shared/backends/backend-tokens.ts';
 import type { BackendRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { PortalParts } from '../portal/app.ts';
+import type { PortalParts } from '../portal/guards.ts';
 import type { PortalServices } from '../portal/services.ts';
 
 /** A request with a valid token. */

@@ -1,55 +1,101 @@
 import { Elysia } from 'elysia';
-import type { Config } from '../../shared/config/config.ts';
-import type { RequestState } from '../http/request-state.ts';
-import { answerOutcome } from './requests/answers.ts';
-import { refuseCrossSite } from './requests/cross-site.ts';
-import { refusePage } from './requests/refusals.ts';
-import { authorise, identifyVisitor, openPage, readSent, waitForLocks } from './requests/request-checks.ts';
-import type { Arrived, PageContext } from './requests/request-context.ts';
-import { PAGE_ROUTES } from './routes.ts';
-import type { PortalServices, Report } from './services.ts';
+import { OWNERS_ACTIONS } from '../../shared/operations.ts';
+import { refuseRest } from '../http/other-requests.ts';
+import { decide, decideSeveral } from './admin/decide.ts';
+import { enrol, enrolPage } from './admin/enrol.ts';
+import { adminKeyPage } from './admin/key.ts';
+import { adminKeys } from './admin/keys.ts';
+import { log } from './admin/log.ts';
+import { overview } from './admin/overview.ts';
+import { addOwnPasskey, people, removeOwnPasskey } from './admin/people.ts';
+import { queue } from './admin/queue.ts';
+import { adminSignIn, adminSignInPage } from './admin/sign-in.ts';
+import { anyone, arrivals, type PortalParts, show, signedIn } from './guards.ts';
+import { home } from './owner/home.ts';
+import { keyPage } from './owner/key.ts';
+import { keys } from './owner/keys.ts';
+import { newKeyPage, sendRequest } from './owner/new-key.ts';
+import { actionPage, doAction } from './owner/owner-action.ts';
+import { foundPage, reportLeaked } from './owner/report-leaked.ts';
+import { SIGN_OUT_PATH } from './requests/refusals.ts';
+import { enter, enterPage } from './sign-in/enter.ts';
+import { endAll, endOne, sessions } from './sign-in/sessions.ts';
+import { askForCode, signInPage } from './sign-in/sign-in.ts';
+import { codePage, signIn } from './sign-in/sign-in-code.ts';
+import { signOut } from './sign-in/sign-out.ts';
 
-/** What the pages and `/manage` are made from; `open` opens the files and returns the services. */
-export type PortalParts = {
-  config: Config;
-  open: (request: Request) => PortalServices;
-  report: Report;
-  /** Throws if a request may not have reached the server in this way. */
-  checkTransport: (request: Request, path: string, state: RequestState) => void;
-};
+/** All pages and forms under `/developers`. Tests try every refusal on every route. */
+export function pages(parts: PortalParts) {
+  const app = new Elysia({ name: 'pages' })
+    .use(openPages(parts))
+    .use(signedInPages(parts))
+    .use(ownersPages(parts))
+    .use(adminsPages(parts));
+  // Unknown paths pass the checks too, so that a form from another site is refused as such.
+  const refuse = refuseRest([...app.routes]);
+  const others = new Elysia({ name: 'other-pages' }).use(arrivals(parts));
+  return app.use(others.all('/developers', refuse).all('/developers/*', refuse));
+}
 
-/**
- * The pages under `/developers`; the application that uses them has the request's `state`. Refusals are pages too, and show what the
- * preceding checks have determined. Unknown paths pass the checks as well, so that a cross-site form is refused as such.
- */
-export function pages({ config, open, report, checkTransport }: PortalParts) {
-  const app = new Elysia({ strictPath: true })
-    .derive((context) => {
-      const { request, path, route, params, state } = context as typeof context & { state: Arrived };
-      return { at: openPage(config, request, path, route, params, state) };
-    })
-    .onError(({ at, error, set }) => {
-      // Otherwise Elysia copies the Response, which turns its body into a stream.
-      set.status = 200;
-      return refusePage(config, report, error, at);
-    })
-    .onBeforeHandle((context) => {
-      const { request, path, state } = context as typeof context & { state: RequestState };
-      checkTransport(request, path, state);
-    })
-    .onBeforeHandle(({ request }) => refuseCrossSite(request, config.publicUrl))
-    .resolve(async ({ at }) => ({ sent: await readSent(at) }))
-    .resolve(({ sent }) => ({ context: identifyVisitor(sent, open) }))
-    .onBeforeHandle(({ context }) => authorise(context))
-    .onBeforeHandle(async ({ context }) => waitForLocks(context));
-  // One handler for all entries of the table: the checks need the entry earlier, and have stored it in the context.
-  const show = async ({ context }: { context: PageContext }) => {
-    const { act } = context.route;
-    return answerOutcome(context, await act(context));
-  };
-  for (const path of new Set([...PAGE_ROUTES.map((route) => route.path), '/developers/*'])) {
-    // `readSent` reads forms, because it knows which page they are for.
-    app.all(path, show, { parse: 'none' }).head(path, show);
+function openPages(parts: PortalParts) {
+  return new Elysia({ name: 'open-pages' })
+    .use(anyone(parts))
+    .get('/developers', show(home))
+    .get('/developers/sign-in', show(signInPage))
+    .post('/developers/sign-in', show(askForCode))
+    .get('/developers/sign-in/code', show(codePage))
+    .post('/developers/sign-in/code', show(signIn))
+    .get('/developers/enter', show(enterPage))
+    .post('/developers/enter', show(enter))
+    .post(SIGN_OUT_PATH, show(signOut))
+    .get('/developers/found', show(foundPage))
+    .post('/developers/found', show(reportLeaked))
+    .get('/developers/enrol', show(enrolPage))
+    .post('/developers/enrol', show(enrol))
+    .get('/developers/admin/sign-in', show(adminSignInPage))
+    .post('/developers/admin/sign-in', show(adminSignIn));
+}
+
+function signedInPages(parts: PortalParts) {
+  return new Elysia({ name: 'pages-of-both' })
+    .use(signedIn(parts, 'both'))
+    .get('/developers/sessions', show(sessions))
+    .post('/developers/sessions/end-all', show(endAll))
+    .post('/developers/sessions/:id/end', show(endOne));
+}
+
+function ownersPages(parts: PortalParts) {
+  const app = new Elysia({ name: 'pages-of-owners' })
+    .use(signedIn(parts, 'owner'))
+    .get('/developers/keys', show(keys))
+    .get('/developers/keys/new', show(newKeyPage))
+    .post('/developers/keys/new', show(sendRequest))
+    .get('/developers/keys/:identifier', show(keyPage));
+  for (const [operation, door] of OWNERS_ACTIONS) {
+    const path = `/developers/keys/:identifier/${door.path}`;
+    app.get(
+      path,
+      show((page) => actionPage(page, operation, door)),
+    );
+    app.post(
+      path,
+      show((page) => doAction(page, operation, door)),
+    );
   }
   return app;
+}
+
+function adminsPages(parts: PortalParts) {
+  return new Elysia({ name: 'pages-of-admins' })
+    .use(signedIn(parts, 'admin'))
+    .get('/developers/admin', show(queue))
+    .post('/developers/admin/decide', show(decideSeveral))
+    .get('/developers/admin/keys', show(adminKeys))
+    .get('/developers/admin/keys/:identifier', show(adminKeyPage))
+    .post('/developers/admin/keys/:identifier/decide', show(decide))
+    .get('/developers/admin/people', show(people))
+    .post('/developers/admin/people/passkeys', show(addOwnPasskey))
+    .post('/developers/admin/people/passkeys/:id/remove', show(removeOwnPasskey))
+    .get('/developers/admin/log', show(log))
+    .get('/developers/admin/overview', show(overview));
 }

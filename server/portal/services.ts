@@ -4,9 +4,7 @@ import { sendDueMails } from '../../shared/mail/outbox.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import { closeAccess, openAccess, renewSessions } from '../../shared/sessions-file/open-access.ts';
 import { type Background, createBackground, stopBackground } from '../background.ts';
-import { createThrottle, type Throttle } from '../http/throttle.ts';
-import { isPagePath } from './requests/page-path.ts';
-import { PAGE_ROUTES } from './routes.ts';
+import type { Throttle } from '../http/throttle.ts';
 
 /** Logs an event, with the id of the request that it is about. */
 export type Report = (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string) => void;
@@ -16,14 +14,8 @@ export type PortalServices = {
   readonly access: Access;
   readonly background: Background;
   readonly report: Report;
-  /** Whether a visitor may be redirected to a path: it is a page's. */
-  readonly isPage: (path: string) => boolean;
-  /** Limits how many texts an IP address may send to the page that reports leaked secrets. */
-  readonly leakReportThrottle: Throttle;
-  /** Limits how many codes an IP address may ask for. */
-  readonly signInThrottle: Throttle;
-  /** Limits how often an IP address may begin to sign in by a passkey. */
-  readonly passkeyThrottle: Throttle;
+  /** How often each IP address has sent the forms that strangers can send, by their routes. */
+  readonly throttles: Map<string, Throttle>;
   /** Once true, no approval may start. */
   isStopping: boolean;
 };
@@ -48,10 +40,7 @@ export function createPortalServices(access: Access, report: Report): PortalServ
     access,
     report,
     background: createBackground(),
-    isPage: (path) => isPagePath(PAGE_ROUTES, path),
-    leakReportThrottle: createThrottle(access.clock),
-    signInThrottle: createThrottle(access.clock),
-    passkeyThrottle: createThrottle(access.clock),
+    throttles: new Map(),
     isStopping: false,
   };
 }

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
+import { AppError } from '../../shared/errors.ts';
 import { sessionsPath } from '../../shared/sessions-file/sessions-path.ts';
+import { storeSignInNotices } from '../../shared/sign-in/sign-in-notices.ts';
 import { sweepSessions } from '../../shared/sign-in/sweep.ts';
 import { runInBackground } from '../background.ts';
 import type { Portal, PortalServices, Report } from '../portal/services.ts';
-import { notifyOfSignIns } from '../thread/sign-in-notices.ts';
 import { type Repeating, repeat } from './repeating.ts';
 
 /** The clock needs the first ten minutes to settle. */
@@ -43,4 +44,19 @@ export function sweep({ access, background, report }: PortalServices): void {
   runInBackground(background, sweepNow, onFault);
   // For sign-ins right before the server last stopped, or while the database was not writable.
   runInBackground(background, (signal) => notifyOfSignIns({ access }, signal), onUnsent);
+}
+
+/**
+ * Stores the mails that notify owners of their sign-ins; runs in the background. Waits while the database is locked, until the
+ * signal is aborted. Throws `refused` if a file can't be written; the next sweep then retries.
+ */
+export async function notifyOfSignIns({ access }: Pick<PortalServices, 'access'>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await whenUnlocked(access.db.$client);
+      return storeSignInNotices(access);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'busy') throw error;
+    }
+  }
 }

@@ -1,6 +1,7 @@
 import type { Actor } from '../actor.ts';
 import type { Config } from '../config/config.ts';
 import { ownerPages } from '../config/pages.ts';
+import { whenFree } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Grant } from '../keys/fields/input-groups.ts';
@@ -37,7 +38,7 @@ export async function beginApproval(
   input: { identifier: string; grant: Grant; by: Actor },
 ): Promise<BegunApproval> {
   const mailer = await requireMailer(deps);
-  const attempt = beginAttempt(deps, input);
+  const attempt = await whenFree(deps.db.$client, () => beginAttempt(deps, input));
   return {
     identifier: attempt.key.identifier,
     mailedTo: attempt.address,

@@ -3,18 +3,13 @@ import { AppError } from '../errors.ts';
 import { withBusyTimeout } from './busy-timeout.ts';
 import type { Sqlite } from './connect.ts';
 import { databaseFault } from './faults.ts';
+import { lockDeadline } from './write.ts';
 
-/** How long a request waits for all the locks that it needs, and the interval between two checks. */
-const WAIT_MS = 2_000;
+/** The interval between two checks. */
 const CHECK_MS = 10;
 
 /** The next check of each connection, shared by everybody waiting for its lock. */
 const nextChecks = new WeakMap<Sqlite, Promise<boolean>>();
-
-/** The deadline for a request that begins now to wait for locks: 2 seconds ahead, by the system's monotonic clock. */
-export function lockDeadline(): number {
-  return systemClock.monotonicMs() + WAIT_MS;
-}
 
 /**
  * Resolves once no other connection holds the write lock of a file, without blocking this thread. A write right

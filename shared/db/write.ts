@@ -1,4 +1,6 @@
-import type { Clock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { AppError } from '../errors.ts';
+import { withBusyTimeout } from './busy-timeout.ts';
 import { noteNoChange } from './changes.ts';
 import { type Db, isInTransaction, type Sqlite, type Tx } from './connect.ts';
 import { guardDatabase } from './faults.ts';
@@ -60,4 +62,44 @@ export function prepareWrite<Of extends unknown[], T>(sqlite: Sqlite, act: (...o
     return result;
   });
   return (...of) => transaction.immediate(...of);
+}
+
+/** How long a request of the server waits for all the locks that it needs, and the pause between two tries. */
+const WAIT_MS = 2_000;
+const PAUSE_MS = 20;
+
+/** The deadline for a request that begins now to wait for locks: 2 seconds ahead, by the system's monotonic clock. */
+export function lockDeadline(): number {
+  return systemClock.monotonicMs() + WAIT_MS;
+}
+
+/**
+ * Runs a function in one immediate transaction for the server: while another process holds the lock, BEGIN IMMEDIATE alone is
+ * tried again, after pauses in which other requests are answered. The function runs once at most, and what it does with
+ * {@link write} is a part of this transaction. Throws `busy` at `untilMs`, and what the function throws; nothing is written then.
+ */
+export async function whenFree<T>(sqlite: Sqlite, act: () => T, untilMs = lockDeadline()): Promise<T> {
+  while (!beginNow(sqlite, systemClock.monotonicMs() >= untilMs)) await Bun.sleep(PAUSE_MS);
+  return guardDatabase(sqlite.filename, () => {
+    try {
+      const result = act();
+      if (result instanceof Promise) throw new Error('a transaction may not wait');
+      sqlite.run('COMMIT');
+      return result;
+    } catch (error) {
+      if (sqlite.inTransaction) sqlite.run('ROLLBACK');
+      throw error;
+    }
+  });
+}
+
+/** Begins a transaction without waiting. Returns false if another process holds the lock, or throws `busy` if it `isLast`. */
+function beginNow(sqlite: Sqlite, isLast: boolean): boolean {
+  try {
+    guardDatabase(sqlite.filename, () => withBusyTimeout(sqlite, 0, () => sqlite.run('BEGIN IMMEDIATE')));
+    return true;
+  } catch (error) {
+    if (isLast || !(error instanceof AppError) || error.code !== 'busy') throw error;
+    return false;
+  }
 }

@@ -1,4 +1,5 @@
-import { lockDeadline, whenUnlocked } from '../db/when-unlocked.ts';
+import { whenUnlocked } from '../db/when-unlocked.ts';
+import { lockDeadline } from '../db/write.ts';
 import { AppError } from '../errors.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
 import { writeSessions } from '../sessions-file/sessions-file.ts';

@@ -52,7 +52,8 @@ export function waitingWhile<World extends Deps>(deps: World, others: () => void
       const member = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
       return (...given: unknown[]) => {
-        if (name === 'transaction' && !isDone && isTime()) {
+        const begins = name === 'transaction' || given[0] === 'BEGIN IMMEDIATE';
+        if (begins && !isDone && isTime()) {
           isDone = true;
           others();
         }

@@ -11,7 +11,6 @@ import { isUnfinished, OPERATIONS, REQUEST_DECISIONS } from '../../../shared/ope
 import { runInBackground } from '../../background.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { buttonLine, errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
@@ -19,9 +18,10 @@ import { factList, requestFacts } from '../html/key-facts.ts';
 import { userText } from '../html/user-text.ts';
 import { whatStops } from '../html/what-stops.ts';
 import { doneAt } from '../requests/flash.ts';
-import { allValues, type FieldKinds, oneValue } from '../requests/form.ts';
+import { allValues, oneValue } from '../requests/form.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
-import { fieldKindsOf, readFields } from '../requests/operation-form.ts';
+import { readFields } from '../requests/operation-form.ts';
+import { performFor } from '../requests/perform.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { ADMIN_KEYS_PATH, adminKeyPath, QUEUE_PATH, sectionOf } from './admin-path.ts';
 import { decidedFields, decisionNamed, longFields, needsReason } from './decision-forms.ts';
@@ -31,13 +31,6 @@ import { partAddress, partFields, showQueue } from './queue.ts';
 
 // Decisions of admins: on one key from its page, or on requests chosen in the queue. Each form sends the versions of the keys
 // that it showed. What ends or refuses something asks once more, on one page for all of them.
-
-/** The fields of the queue's form: the value of a row's button is its request, that of the button for all chosen is empty. */
-export const CHOICE_FIELDS: FieldKinds = {
-  ...Object.fromEntries(REQUEST_DECISIONS.map(({ name }) => [name, 'unseen'])),
-  ...{ chosen: 'many unseen', shown: 'many unseen', after: 'unseen' },
-  ...fieldKindsOf(REQUEST_DECISIONS.flatMap(longFields)),
-};
 
 /** How many secrets are mailed at the same time after several requests were approved. */
 const MAX_MAILS = 5;
@@ -88,6 +81,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   const { access, form, services } = context;
   const [operation, ...others] = REQUEST_DECISIONS.filter(({ name }) => form.has(name));
   if (operation === undefined || others.length > 0) throw new AppError('bad_form');
+  // The value of a row's button is its request, that of the button for all chosen is empty.
   const own = oneValue(form, operation.name);
   const identifiers = own === '' ? [...new Set(allValues(form, 'chosen'))] : [own];
   const shown = new Map(allValues(form, 'shown').map((text) => text.split(' ', 2) as [string, string]));
@@ -164,7 +158,7 @@ async function carryOut(
   if (isAlreadySo(operation, { key, history: [], predecessor: null }, input)) {
     throw new AppError('refused', IS_ALREADY_SO);
   }
-  const output = await performWhenUnlocked({ ...context, person: { ...person, shown } }, operation, input);
+  const output = await performFor({ ...context, person: { ...person, shown } }, operation, input);
   const { continuation } = operation;
   return isUnfinished(output) && continuation !== null
     ? [{ identifier: input.identifier, continuation, finish: output.finish }]
@@ -213,7 +207,7 @@ async function confirm(
 ): Promise<Page> {
   const keys: KeyView[] = [];
   for (const identifier of identifiers) {
-    keys.push((await performWhenUnlocked(context, OPERATIONS.show, { identifier })).key);
+    keys.push((await performFor(context, OPERATIONS.show, { identifier })).key);
   }
   const [first, ...others] = keys;
   const { button, consequence } = operation.texts;

@@ -11,8 +11,8 @@ import { buttonLook, type Faults, hiddenField, NO_FAULTS, type Option } from '..
 import { inputField } from '../html/input-field.ts';
 import { limitText } from '../html/limit-levels.ts';
 import { pageSentence } from '../html/time.ts';
-import { type FieldKinds, type Form, oneValue } from '../requests/form.ts';
-import { type FormFields, fieldKindsOf, formFields, sentTexts } from '../requests/operation-form.ts';
+import { type Form, oneValue } from '../requests/form.ts';
+import { type FormFields, formFields, sentTexts } from '../requests/operation-form.ts';
 
 /** The decision (an operation of admins) with this name. Throws `bad_form` if there is none. */
 export function decisionNamed(name: string): AnyOperation {
@@ -40,13 +40,6 @@ export function longFields(operation: AnyOperation): FormFields {
 export function needsReason(operation: AnyOperation): boolean {
   return longFields(operation).length > 0;
 }
-
-/** The fields that the forms of decisions on one key may send; each has some of them. */
-export const DECISION_FIELDS: FieldKinds = {
-  operation: 'unseen',
-  ...fieldKindsOf(DECISIONS.flatMap(decidedFields)),
-  shown: 'unseen',
-};
 
 /** What the forms of a key's page need. */
 export type DecisionParts = {
@@ -112,7 +105,7 @@ function formOf(parts: DecisionParts, operation: AnyOperation): Html {
       const facts = factsOf(schema);
       const name = formNameOf(input, schema);
       return inputField(input, schema, {
-        texts: typed === null ? typedText(facts.kind, defaults[input]) : sentTexts(typed, name),
+        texts: typed === null ? typedText(facts.kind, defaults[input]) : sentTexts(input, schema, typed),
         // Several forms have fields with the same name; errors and their links belong to the form that was sent.
         id: typed === null ? `${operation.name}-${name}` : undefined,
         title: facts.titleFor?.(key.successorOf),

@@ -7,7 +7,6 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import { attemptStatus } from '../html/attempt.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
@@ -28,6 +27,7 @@ import { durationSince, relativeTime, timeText } from '../html/time.ts';
 import { percentText, usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
 import type { Form } from '../requests/form.ts';
+import { performFor } from '../requests/perform.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { ADMIN_KEYS_PATH, adminKeyPath, QUEUE_PATH, sectionOf } from './admin-path.ts';
 import { decisionForms, decisionLinks } from './decision-forms.ts';
@@ -43,11 +43,11 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const identifier = context.params.identifier as string;
   // Read before the rest: if the key changes in between, decisions from this page are refused.
   const shown = keyVersion(access, identifier);
-  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
+  const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(context);
   const attempt = attemptStatus(key, history, { path: linkTo(identifier), nowMs: access.clock.nowMs() });
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier }) : null;
+  const usage = isGranted ? await performFor(context, OPERATIONS.usage, { identifier }) : null;
   const others = await otherKeys(context, key);
   const forms = decisionForms({
     key,
@@ -131,7 +131,7 @@ async function crumbs(context: PageContext, { identifier, state }: KeyView): Pro
   const { config } = context.access;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   if (state !== 'pending') return html`<p class="crumbs">${link(ADMIN_KEYS_PATH, 'Keys')}</p>`;
-  const { position, waiting, previous, next } = await performWhenUnlocked(context, OPERATIONS.queuePlace, {
+  const { position, waiting, previous, next } = await performFor(context, OPERATIONS.queuePlace, {
     identifier,
   });
   const beside = (one: string | null, text: string) => (one === null ? [] : [link(`${ADMIN_KEYS_PATH}/${one}`, text)]);
@@ -145,7 +145,7 @@ async function otherKeys(
   { identifier, profile }: KeyView,
 ): Promise<{ facts: ShownFact[]; below: Html }> {
   if (profile === null) return { facts: [], below: html`` };
-  const { keys, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, { profile });
+  const { keys, lastUses } = await performFor(context, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
   if (others.length === 0) return { facts: [['Other keys', 'none, now or before']], below: html`` };
   const working = others.filter(({ state }) => hasSecret(state));
@@ -171,7 +171,7 @@ function isSlotHolder({ state }: KeyView): boolean {
 
 async function useOf(context: PageContext, key: KeyView): Promise<Html> {
   const { identifier } = key;
-  const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier });
+  const { days } = await performFor(context, OPERATIONS.usage, { identifier });
   const total = days.reduce((sum, day) => sum + countRequests(day), 0);
   const answered = days.reduce((sum, day) => sum + countAnswered(day), 0);
   const share = total === 0 ? '' : `, ${percentText(answered, total)} answered`;

@@ -6,19 +6,20 @@ import { readCursor } from '../../../shared/keys/list-cursor.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import { keyTable } from '../html/key-table.ts';
+import { queryValue } from '../requests/form.ts';
+import { performFor } from '../requests/perform.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { ADMIN_KEYS_PATH, adminKeyPath } from './admin-path.ts';
 
 /** `GET /developers/admin/keys`: the list of keys, filtered by a search text, by state, or both. */
 export async function adminKeys(context: PageContext): Promise<Page> {
-  const { access, query } = context;
-  const find = (query.get('find') ?? '').trim();
-  const state = query.get('state') || 'all';
+  const { access } = context;
+  const find = queryValue(context, 'find').trim();
+  const state = queryValue(context, 'state') || 'all';
   if (state !== 'all' && !isKeyState(state)) throw new AppError('bad_parameter', 'There is no such key state.');
-  const after = readAfter(query.get('after') ?? '');
-  const { keys, lastUses, next } = await performWhenUnlocked(context, OPERATIONS.list, {
+  const after = readAfter(queryValue(context, 'after'));
+  const { keys, lastUses, next } = await performFor(context, OPERATIONS.list, {
     states: state === 'all' ? null : [state],
     find: find === '' ? null : find,
     limit: USUAL_PAGE_LENGTH,

@@ -12,6 +12,7 @@ import { errorSummary, type Faults, textField } from '../html/fields.ts';
 import { nameOf } from '../html/key-facts.ts';
 import { columnTime, pageSentence, WHEN } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
+import { queryValue } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
@@ -24,15 +25,12 @@ const FILTERS = ['by', 'kind', 'key', 'from', 'to'] as const;
 /** The filters as typed; empty if unused. */
 type Wanted = Record<(typeof FILTERS)[number], string>;
 
-/** The parameters of the page. */
-export const LOG_QUERY = [...FILTERS, 'before'];
-
 /** `GET /developers/admin/log`: the audit log, newest first, filtered by person, kind, key and time. */
 export function log(context: PageContext): Page {
-  const { access, query } = context;
-  const before = query.get('before') || null;
+  const { access } = context;
+  const before = queryValue(context, 'before') || null;
   if (before !== null && !isCursor(before)) throw new AppError('bad_parameter', 'before must be taken from a link.');
-  const wanted = Object.fromEntries(FILTERS.map((name) => [name, (query.get(name) ?? '').trim()])) as Wanted;
+  const wanted = Object.fromEntries(FILTERS.map((name) => [name, queryValue(context, name).trim()])) as Wanted;
   const faults = new Map<string, string>();
   const filter = readFilter(wanted, access.clock.nowMs(), faults);
   const found = faults.size > 0 ? [] : listLog(access.db, PAGE_SIZE + 1, { ...filter, before });

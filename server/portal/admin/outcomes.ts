@@ -5,11 +5,12 @@ import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import { attemptInWords, LOOK_SCRIPTS, type ShownAttempt } from '../html/attempt.ts';
 import { nameOf } from '../html/key-facts.ts';
 import { pageSentence } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
+import { queryValue } from '../requests/form.ts';
+import { performFor } from '../requests/perform.ts';
 import type { PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
 
@@ -17,7 +18,7 @@ import { adminKeyPath } from './admin-path.ts';
 export type Decided = Record<'decided' | 'changed' | 'refused', string[]>;
 
 /** The names of the parameters that {@link outcomesQuery} makes. */
-export const OUTCOME_QUERY = ['decided', 'changed', 'refused'] as const;
+const OUTCOME_QUERY = ['decided', 'changed', 'refused'] as const;
 
 /** The query with which the queue shows these outcomes above its list. */
 export function outcomesQuery(ends: Decided): string {
@@ -30,7 +31,7 @@ type Line = { key: KeyView; kind: 'mailing' | 'mailed' | 'rejected' | 'changed' 
 export async function outcomes(context: PageContext): Promise<ShownAttempt> {
   const lines: Line[] = [];
   for (const name of OUTCOME_QUERY) {
-    for (const identifier of (context.query.get(name) ?? '').split(',').filter(isIdentifier)) {
+    for (const identifier of queryValue(context, name).split(',').filter(isIdentifier)) {
       if (faultOf(() => readQueued(context.access, identifier)) === null) {
         lines.push(await lineOf(context, name, identifier));
       }
@@ -63,7 +64,7 @@ function isFailure({ kind }: Line): boolean {
 }
 
 async function lineOf(context: PageContext, end: keyof Decided, identifier: string): Promise<Line> {
-  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
+  const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
   if (end === 'changed') {
     return { key, kind: 'changed', words: html`This has changed since you opened it, so nothing was done.` };
   }

@@ -113,7 +113,7 @@ export function passkeyName(value: string, faults: Faults): Html {
  * `POST /developers/admin/people/passkeys/:id/remove`: asks once more; then removes the passkey and ends all sessions of this
  * admin, this one too. Throws `not_found`, `refused` for the last passkey, and `forbidden` more than five minutes after signing in.
  */
-export function removeOwnPasskey(context: PageContext): Outcome {
+export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
   const { access, form, params, person } = context;
   const { name } = findAdmin(access.db, signedAdmin(context).name);
   const passkey = listPasskeys(access.db, name).find(({ id }) => String(id) === params.id);

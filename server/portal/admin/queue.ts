@@ -5,10 +5,10 @@ import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import { buttonLook, errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { spanText } from '../html/time.ts';
-import { oneValue } from '../requests/form.ts';
+import { oneValue, queryValue } from '../requests/form.ts';
+import { performFor } from '../requests/perform.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath, QUEUE_PATH } from './admin-path.ts';
 import { needsReason } from './decision-forms.ts';
@@ -17,8 +17,8 @@ import { outcomes } from './outcomes.ts';
 import { queueRows } from './queue-rows.ts';
 
 /** The cursor of the part of the queue that the URL or the sent form names; empty for the first. Throws `bad_parameter`. */
-function afterIn({ query, form }: PageContext): string {
-  return readAfter(query.get('after') ?? oneValue(form, 'after'));
+function afterIn(context: PageContext): string {
+  return readAfter(queryValue(context, 'after') || oneValue(context.form, 'after'));
 }
 
 /** The names and values of the fields that lead back to the part of the queue from which a form or a link comes. */
@@ -42,13 +42,13 @@ export function queue(context: PageContext): Promise<Page> {
 
 /** The same page, with the errors of its form if that was refused. */
 export async function showQueue(context: PageContext, faults: Faults): Promise<Page> {
-  const { access, query } = context;
+  const { access } = context;
   const after = afterIn(context);
   const asked = { limit: USUAL_PAGE_LENGTH, after: after || null };
-  const { requests, waiting, next, cantMail } = await performWhenUnlocked(context, OPERATIONS.queue, asked);
+  const { requests, waiting, next, cantMail } = await performFor(context, OPERATIONS.queue, asked);
   const nowMs = access.clock.nowMs();
   const choosable = requests.filter((queued) => choiceFault(queued) === null).map(({ key }) => key.identifier);
-  const choose = (query.get('choose') ?? '').split(',');
+  const choose = queryValue(context, 'choose').split(',');
   const chosen = new Set(choose[0] === 'all' ? choosable : choose);
   const ends = await outcomes(context);
   const path = publicPath(access.config, QUEUE_PATH);

@@ -4,7 +4,7 @@ import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
+import { performFor } from '../requests/perform.ts';
 import type { PageContext } from '../requests/request-context.ts';
 import { userText } from './user-text.ts';
 
@@ -18,7 +18,7 @@ export async function whatStops(
   { identifier, name, state, refusedFor }: KeyView,
 ): Promise<Html> {
   if (!isDangerous || state !== 'Active' || refusedFor !== null) return html``;
-  const { days } = await performWhenUnlocked(context, OPERATIONS.usage, { identifier, days: 1 });
+  const { days } = await performFor(context, OPERATIONS.usage, { identifier, days: 1 });
   const answered = days.reduce((sum, day) => sum + countAnswered(day), 0);
   const used = answered === 0 ? '' : `; the API answered ${countText(answered, 'request')} with it today`;
   return html`<p><strong>Programs that use “${userText(name)}” lose access at once${used}.</strong></p>`;

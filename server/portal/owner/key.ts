@@ -8,12 +8,12 @@ import { numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import { endText, factList, grantFacts, joined, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
 import { levelList, levelsByKey } from '../html/limit-levels.ts';
 import { usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
+import { performFor } from '../requests/perform.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { keyMeta } from './key-meta.ts';
 import { stateInWords } from './key-state.ts';
@@ -23,13 +23,13 @@ import { refusedNote } from './refused-lately.ts';
 /** `GET /developers/keys/:identifier`: everything about one of the owner's keys, and what they can do with it. */
 export async function keyPage(context: PageContext): Promise<Page> {
   const identifier = context.params.identifier as string;
-  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
+  const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
   const isGranted = key.permissions.length > 0;
-  const usage = isGranted ? await performWhenUnlocked(context, OPERATIONS.usage, { identifier }) : null;
+  const usage = isGranted ? await performFor(context, OPERATIONS.usage, { identifier }) : null;
   const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
   const levels = hasSecret(key.state) ? (levelsByKey(context.access, [key])?.get(identifier) ?? null) : null;
   const owner = ownProfile(context);
-  const inUse = keysInUse((await performWhenUnlocked(context, OPERATIONS.list, {})).keys);
+  const inUse = keysInUse((await performFor(context, OPERATIONS.list, {})).keys);
   const request = requestOffered(context, key, inUse, owner.banned);
   const endless = key.state === 'Active' && key.expiresAt === null ? [endText(key, context.access.clock.nowMs())] : [];
   return {

@@ -6,10 +6,10 @@ import { countText } from '../../../shared/text.ts';
 import { dailyUsage, type UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import { joined, stateTag } from '../html/key-facts.ts';
 import { levelsByKey, levelText, limitText } from '../html/limit-levels.ts';
 import { userText } from '../html/user-text.ts';
+import { performFor } from '../requests/perform.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { keyMeta } from './key-meta.ts';
 import { bannedNote, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
@@ -18,7 +18,7 @@ import { REFUSED_DAYS, refusedInShort } from './refused-lately.ts';
 /** `GET /developers/keys`: the keys of the owner's profile, and how many of its slots are taken. */
 export async function keys(context: PageContext): Promise<Page> {
   const owner = ownProfile(context);
-  const { keys: all, lastUses } = await performWhenUnlocked(context, OPERATIONS.list, {});
+  const { keys: all, lastUses } = await performFor(context, OPERATIONS.list, {});
   const inUse = keysInUse(all);
   const ended = all.filter((key) => !inUse.includes(key)).toReversed();
   const working = inUse.filter(({ state }) => hasSecret(state));

@@ -10,7 +10,6 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, NO_FAULTS } from '../html/fields.ts';
 import { type FieldState, inputField } from '../html/input-field.ts';
@@ -18,18 +17,15 @@ import { limitText } from '../html/limit-levels.ts';
 import { notePage } from '../html/note-page.ts';
 import { userText } from '../html/user-text.ts';
 import { doneAt } from '../requests/flash.ts';
-import { allValues, type FieldKinds } from '../requests/form.ts';
+import { allValues, queryValue } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
-import { fieldKindsOf } from '../requests/operation-form.ts';
+import { performFor } from '../requests/perform.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { whyEnded } from './key-state.ts';
 import { crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
 
 /** The inputs of the operation, and their schemas. */
 const INPUTS = Object.entries({ ...KEY_REQUEST.shape, successorOf: FIELDS.successorOf });
-
-/** The fields of the form. */
-export const REQUEST_FIELDS: FieldKinds = fieldKindsOf(INPUTS);
 
 /** What is filled in, by the names of the inputs. */
 type Filled = Readonly<Record<string, unknown>>;
@@ -44,17 +40,17 @@ export async function newKeyPage(context: PageContext): Promise<Page> {
   if (isFull(inUse)) return fullPage(context, inUse);
   const hindrance = hindranceOf(context);
   if (hindrance !== null) return notePage('Request a key', hindrance, { where: 'API keys' });
-  const [successorOf, like] = [context.query.get('successor-of') ?? '', context.query.get('like') ?? ''];
+  const [successorOf, like] = [queryValue(context, 'successor-of'), queryValue(context, 'like')];
   const identifier = successorOf === '' ? like : successorOf;
   if (identifier === '') return show(context, { permissions: ['api.lookup'] }, NO_FAULTS);
-  const { key, history } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
+  const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
   if (successorOf !== '') return show(context, { ...prefillFrom(key), successorOf }, NO_FAULTS);
   const link = html`“<a href="${ownKeyPath(context)(identifier)}">${userText(key.name)}</a>”`;
   return show(context, prefillAgain(key), NO_FAULTS, whyEnded(key, history, link));
 }
 
 async function ownInUse(context: PageContext): Promise<KeyView[]> {
-  return keysInUse((await performWhenUnlocked(context, OPERATIONS.list, {})).keys);
+  return keysInUse((await performFor(context, OPERATIONS.list, {})).keys);
 }
 
 function fullPage(context: PageContext, inUse: readonly KeyView[]): Page {

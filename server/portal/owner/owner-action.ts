@@ -4,9 +4,8 @@ import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
 import type { AnyOperation, OwnerPage } from '../../../shared/operations/entry.ts';
-import { checkReach, OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
+import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
@@ -16,25 +15,21 @@ import { whatStops } from '../html/what-stops.ts';
 import { doneAt } from '../requests/flash.ts';
 import { allValues, type Form, oneValue } from '../requests/form.ts';
 import { performForm } from '../requests/form-errors.ts';
-import { fieldKindsOf, formFields } from '../requests/operation-form.ts';
-import type { Outcome, Page, PageContext, PageRoute } from '../requests/request-context.ts';
+import { formFields } from '../requests/operation-form.ts';
+import { performFor } from '../requests/perform.ts';
+import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { bannedNote, crumbs, ownKeyPath, ownProfile } from './own-profile.ts';
 
 // What owners do with a key: each operation has a page that describes its effect and asks for its input, generated from the
 // operation's entry in the table.
 
-/** `GET` and `POST /developers/keys/:identifier/…`, for each of these operations. */
-export const OWNER_ACTION_PAGES: readonly PageRoute[] = OWNERS_ACTIONS.flatMap(([operation, door]): PageRoute[] => {
-  const route = { path: `/developers/keys/:identifier/${door.path}`, who: 'owner' } as const;
-  const fields = { shown: 'unseen', ...fieldKindsOf(formFields(operation, 'owner')) } as const;
-  return [
-    { ...route, method: 'GET', act: (context) => show(context, operation, door, null, NO_FAULTS) },
-    { ...route, method: 'POST', fields, act: (context) => doAction(context, operation, door) },
-  ];
-});
+/** `GET /developers/keys/:identifier/…`: the page of an operation. Throws what {@link doAction} throws. */
+export function actionPage(context: PageContext, operation: AnyOperation, door: OwnerPage): Promise<Page> {
+  return show(context, operation, door, null, NO_FAULTS);
+}
 
-/** Performs the operation. Throws `not_found`, and `refused` if the key's state does not allow it. */
-function doAction(context: PageContext, operation: AnyOperation, door: OwnerPage): Promise<Outcome> {
+/** `POST` to the same path: performs the operation. Throws `not_found`, and `refused` if the key's state does not allow it. */
+export function doAction(context: PageContext, operation: AnyOperation, door: OwnerPage): Promise<Outcome> {
   const { form, params, person } = context;
   const identifier = params.identifier as string;
   const shown = oneValue(form, 'shown');
@@ -58,7 +53,7 @@ async function show(
   checkReach(context.access, context.person as Person, OPERATIONS.show, { identifier });
   // Read before the rest: if the key changes in between, what is confirmed here is refused.
   const shown = keyVersion(context.access, identifier);
-  const { key } = await performWhenUnlocked(context, OPERATIONS.show, { identifier });
+  const { key } = await performFor(context, OPERATIONS.show, { identifier });
   const { from, event, isDangerous } = operation;
   refuseState(key, from, event);
   const { title, button, consequence } = operation.texts;

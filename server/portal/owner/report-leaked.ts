@@ -1,3 +1,4 @@
+import { whenFree } from '../../../shared/db/write.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -31,13 +32,13 @@ ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangero
  * `POST /developers/found`: revokes the Active and suspended keys whose secrets are in the text. The response is the same for
  * every text. Guesses of secrets are limited by the route.
  */
-export function reportLeaked(context: PageContext): Outcome {
-  const { access, form } = context;
+export async function reportLeaked(context: PageContext): Promise<Outcome> {
+  const { access, form, waitUntilMs } = context;
   const text = oneValue(form, 'secret');
   if (text.trim() === '') {
     const faults = new Map([['secret', 'Paste the secret that you found.']]);
     return { ...askForSecret(context, faults), refusal: 'refused_form' };
   }
-  revokeLeakedKeys(access, text);
+  await whenFree(access.db.$client, () => revokeLeakedKeys(access, text), waitUntilMs);
   return { seeOther: '/developers/found', flash: 'found' };
 }

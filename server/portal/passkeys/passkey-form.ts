@@ -12,9 +12,6 @@ import script from './passkey.browser.js' with { type: 'text' };
 // Forms that are confirmed with a passkey. The response to the first POST of such a form is a page with a challenge, whose
 // script sends the form again with the passkey's response.
 
-/** The field for the JSON of a credential, which a script fills in. It works only once, and is never shown. */
-export const PASSKEY_FIELD = { credential: 'used up' } as const;
-
 /** The scripts of a page with a {@link passkeyForm}. */
 export const PASSKEY_SCRIPTS: readonly string[] = [script];
 

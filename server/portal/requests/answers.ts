@@ -6,7 +6,7 @@ import { publicPath } from '../../http/public-path.ts';
 import { layPage, type Visitor } from '../html/layout.ts';
 import { removeCookie, setCookie } from './cookies.ts';
 import { flashText } from './flash.ts';
-import type { Outcome, Page, PageContext, PageState } from './request-context.ts';
+import type { Outcome, Page, PageContext } from './request-context.ts';
 
 /** How long the message about a form's effect waits to be shown. */
 const FLASH_SECONDS = 60;
@@ -50,7 +50,7 @@ export function visitorOf({
   session,
   name,
   flash,
-}: Pick<PageState, 'path' | 'session' | 'name' | 'flash'>): Visitor {
+}: Pick<PageContext, 'path' | 'session' | 'name' | 'flash'>): Visitor {
   return {
     kind: session?.person.kind ?? null,
     name,

@@ -2,9 +2,9 @@ import type { Person } from '../../../shared/actor.ts';
 import { AppError, isForOperator } from '../../../shared/errors.ts';
 import type { Operation } from '../../../shared/operations/entry.ts';
 import { checkReach } from '../../../shared/operations.ts';
-import { performWhenUnlocked } from '../../thread/perform.ts';
 import type { Faults } from '../html/fields.ts';
 import { type FormFields, readFields } from './operation-form.ts';
+import { performFor } from './perform.ts';
 import type { Outcome, Page, PageContext } from './request-context.ts';
 
 /**
@@ -39,7 +39,7 @@ export async function performForm<Output>(
     // A key that the visitor may not see is refused before anything about the form is said.
     checkReach(context.access, context.person as Person, operation, input);
     if (faults.size > 0) return { ...(await show(faults)), refusal: 'refused_form' };
-    return done(await performWhenUnlocked(context, operation, input));
+    return done(await performFor(context, operation, input));
   } catch (error) {
     const again = async (sentence: string) => show(new Map([['', sentence]]));
     if (error instanceof AppError && (error.code === 'too_many_requests' || error.code === 'changed_since')) {

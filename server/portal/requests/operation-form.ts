@@ -5,7 +5,7 @@ import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts'
 import { readAnswer } from '../../../shared/keys/fields/input-text.ts';
 import { parseInput } from '../../../shared/keys/fields/parse-input.ts';
 import { type AnyOperation, inputFor } from '../../../shared/operations/entry.ts';
-import { allValues, type FieldKinds, type Form, oneValue } from './form.ts';
+import { allValues, type Form, oneValue } from './form.ts';
 
 // The forms of operations on keys, generated from their entries in the table.
 
@@ -18,22 +18,12 @@ export function formFields(operation: AnyOperation, kind: Person['kind']): FormF
   return Object.entries(fields);
 }
 
-/** The kinds of these fields, including the fields for typing a value that the page does not offer. */
-export function fieldKindsOf(fields: FormFields): FieldKinds {
-  return Object.fromEntries(
-    fields.flatMap(([input, schema]): [string, 'one' | 'many' | 'unseen'][] => {
-      const name = formNameOf(input, schema);
-      const { kind } = factsOf(schema);
-      const others: [string, 'one'][] = kind === 'rate limits' || kind === 'time' ? [[`${name}Other`, 'one']] : [];
-      return [[name, kind === 'permissions' ? 'many' : kind === 'hidden' ? 'unseen' : 'one'], ...others];
-    }),
-  );
-}
-
-/** What was sent for a field: the selected value or, if that is `other`, the typed one. */
-export function sentTexts(form: Form, name: string): readonly string[] {
-  const texts = allValues(form, name);
-  return texts[0] === 'other' ? [oneValue(form, `${name}Other`)] : texts;
+/** What was sent for an input: the selected value or, if that is `other`, the typed one. Only permissions are repeated. */
+export function sentTexts(input: string, schema: z.ZodType, form: Form): readonly string[] {
+  const name = formNameOf(input, schema);
+  if (factsOf(schema).kind === 'permissions') return allValues(form, name);
+  const text = oneValue(form, name);
+  return form.has(name) ? [text === 'other' ? oneValue(form, `${name}Other`) : text] : [];
 }
 
 /**
@@ -50,7 +40,7 @@ export function readFields(
   for (const [input, schema] of fields) {
     const name = formNameOf(input, schema);
     try {
-      values[input] = parseInput(schema, readAnswer(factsOf(schema), sentTexts(form, name), nowMs));
+      values[input] = parseInput(schema, readAnswer(factsOf(schema), sentTexts(input, schema, form), nowMs));
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'usage') throw error;
       faults.set(name, error.message);

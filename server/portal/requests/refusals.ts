@@ -6,46 +6,31 @@ import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
 import { type Html, html } from '../../html.ts';
 import { publicRefusal } from '../../http/errors.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { layPage, type Visitor } from '../html/layout.ts';
+import { layPage } from '../html/layout.ts';
 import { pageSentence } from '../html/time.ts';
-import { SIGN_OUT_PATH } from '../routes.ts';
-import type { PortalServices } from '../services.ts';
+import type { Report } from '../services.ts';
 import { pageHeaders, visitorOf } from './answers.ts';
 import { removeCookie } from './cookies.ts';
-import type { Form } from './form.ts';
 import { ruleSentence } from './form-errors.ts';
-import { ANY_PAGE, type PageRoute, type PageState } from './request-context.ts';
-
-type Shown = {
-  template: string;
-  /** The visitor; null if the files could not be opened. */
-  visitor: Visitor | null;
-  /**
-   * How to send a form again: its path, its fields except those that are used up, and the names of the hidden ones. A form with
-   * a secret is not repeated; the visitor has to go back.
-   */
-  again?: { path: string; form: Form; unseen: readonly string[] } | 'by going back';
-  /** For a person of the wrong kind: whom the page is for, and who is signed in. */
-  mistaken?: Html;
-  /** Whether the request was to sign out: then the browser forgets its session anyway. */
-  signsOut: boolean;
-};
+import type { PageContext } from './request-context.ts';
 
 /**
  * Makes the page of an error, with the sentence and status that a program would get, and logs the error if the server is at
- * fault; `at` is absent for errors that precede the checks. Never throws.
+ * fault; `page` is absent for errors that precede it, as when the files can't be opened. Never throws.
  */
-export function refusePage(config: Config, report: PortalServices['report'], error: unknown, at?: PageState): Response {
+export function refusePage(config: Config, report: Report, error: unknown, page?: PageContext): Response {
   const known = errorForVisitor(error);
   const { code, status, body, headers = {} } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
-    report('error', 'A request failed.', error, at?.requestId ?? '');
+    report('error', 'A request failed.', error, page?.state.requestId ?? '');
   }
-  const { template, visitor, again, mistaken = html``, signsOut } = at === undefined ? NOTHING_KNOWN : shownOfState(at);
+  const visitor = page === undefined ? null : visitorOf({ ...page, flash: null });
+  // Then the browser forgets its session anyway.
+  const signsOut = page?.route === SIGN_OUT_PATH && code !== 'cross_site';
   const { html: text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
-    body: html`<h1>${titleOf(status)}</h1><p>${pageSentence(body.error)}</p>${mistaken}${signsOut ? FORGOTTEN : ''}${hint(config, code, template, visitor)}${again ? sendAgain(config, again) : ''}`,
+    body: html`<h1>${titleOf(status)}</h1><p>${pageSentence(body.error)}</p>${mistakenFor(page)}${signsOut ? FORGOTTEN : ''}${hint(config, code, page)}${sendAgain(config, page)}`,
   });
   const answer = new Response(text, { status, headers: pageHeaders(contentSecurityPolicy) });
   answer.headers.set('X-Error-Code', code);
@@ -54,30 +39,14 @@ export function refusePage(config: Config, report: PortalServices['report'], err
   return answer;
 }
 
-const NOTHING_KNOWN: Shown = { template: ANY_PAGE, visitor: null, signsOut: false };
+/** The path for signing out. */
+export const SIGN_OUT_PATH = '/developers/sign-out';
 
-/** A form is offered to be sent again only if it came from this site: otherwise `at.form` is null. */
-function shownOfState(at: PageState): Shown {
-  const { template, route, path } = at;
-  const fields = route?.fields ?? {};
-  const sent = [...(at.form ?? [])];
-  const form = new Map(sent.filter(([name]) => fields[name] !== 'secret' && fields[name] !== 'used up'));
-  const unseen = Object.keys(fields).filter((name) => fields[name]?.endsWith('unseen'));
-  const isWhole = sent.every(([name]) => fields[name] !== 'secret');
-  const visitor = at.services === 'unopenable' ? null : visitorOf({ ...at, flash: null });
-  return {
-    template,
-    visitor,
-    mistaken: mistakenFor(route?.who, visitor),
-    signsOut: template === SIGN_OUT_PATH && at.form !== null,
-    ...(sent.length > 0 && { again: isWhole ? { path, form, unseen } : 'by going back' }),
-  };
-}
-
-function mistakenFor(who: PageRoute['who'] | undefined, visitor: Visitor | null): Html {
-  const { kind = null, name = '' } = visitor ?? {};
-  if (kind === null || who === kind || (who !== 'owner' && who !== 'admin')) return html``;
-  return html`<p>This page is for ${who}s, and you are signed in as the ${kind} <bdi>${name}</bdi>.</p>`;
+/** For a person of the wrong kind: whom the page is for, and who is signed in. */
+function mistakenFor(page: PageContext | undefined): Html {
+  const { person = null, isFor = null, name = '' } = page ?? {};
+  if (person === null || isFor === null || isFor === 'both' || person.kind === isFor) return html``;
+  return html`<p>This page is for ${isFor}s, and you are signed in as the ${person.kind} <bdi>${name}</bdi>.</p>`;
 }
 
 /** Translates the codes that are meant for `profilectl` and have no status: broken rules, and concurrent work. */
@@ -103,10 +72,10 @@ const TITLES: readonly [minStatus: number, title: string][] = [
   [0, 'This can’t be done'],
 ];
 
-function hint(config: Config, code: ErrorCode, template: string, visitor: Visitor | null): Html {
-  const [path, text] = LINKS[visitor?.kind ?? 'nobody'];
+function hint(config: Config, code: ErrorCode, page: PageContext | undefined): Html {
+  const [path, text] = LINKS[page?.session?.person.kind ?? 'nobody'];
   if (code !== 'signed_out') return html`<p><a href="${publicPath(config, path)}">${text}</a></p>`;
-  const signIn = template.startsWith('/developers/admin') ? '/developers/admin/sign-in' : '/developers/sign-in';
+  const signIn = page?.isFor === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
   return html`<p><a href="${publicPath(config, signIn)}" target="_blank">Sign in (in a new tab)</a></p>`;
 }
 
@@ -116,13 +85,25 @@ const LINKS = {
   nobody: ['/developers', 'Go to the start page'],
 } as const;
 
+/** Fields with a secret, after which a form is not repeated: the visitor has to go back. */
+const SECRETS = ['secret', 'ticket'];
+
+/** The credential of a passkey, which works once. */
+const USED_UP = 'credential';
+
 /** What was typed, and a button that sends it again: nothing is lost while the visitor signs in or waits. */
-function sendAgain(config: Config, again: NonNullable<Shown['again']>): Html {
-  if (again === 'by going back') return GO_BACK;
-  const { path, form, unseen } = again;
-  const pairs = [...form].flatMap(([name, values]) => values.map((value) => ({ name, value })));
-  const typed = pairs.filter(({ name, value }) => value !== '' && !unseen.includes(name));
-  const list = typed.map(({ name, value }) => html`<div><dt>${titleOfField(name)}</dt><dd>${value}</dd></div>`);
+function sendAgain(config: Config, page: PageContext | undefined): Html {
+  const { form = new Map<string, readonly string[]>(), path = '' } = page ?? {};
+  if (form.size === 0) return html``;
+  if (SECRETS.some((name) => form.has(name))) return GO_BACK;
+  const pairs = [...form].flatMap(([name, values]) =>
+    name === USED_UP ? [] : values.map((value) => ({ name, value })),
+  );
+  const list = pairs.flatMap(({ name, value }) => {
+    // Fields for typing a value that the page does not offer have the suffix `Other`. Hidden ones have no title.
+    const title = FIELD_TITLES.get(name.replace(/Other$/, ''));
+    return title === undefined || value === '' ? [] : [html`<div><dt>${title}</dt><dd>${value}</dd></div>`];
+  });
   return html`<p>${list.length === 0 ? '' : 'What you typed is still here. '}Send it again once the problem is solved.</p>
 <form method="post" action="${publicPath(config, path)}">
 ${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}</textarea>`)}
@@ -132,14 +113,12 @@ ${list.length === 0 ? '' : html`<dl>${list}</dl>`}`;
 }
 
 const FIELD_TITLES: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(FIELDS).map(([input, schema]) => [formNameOf(input, schema), factsOf(schema).title] as const),
+  ...Object.entries(FIELDS).flatMap(([input, schema]) => {
+    const { kind, title } = factsOf(schema);
+    return kind === 'hidden' || input === 'after' ? [] : [[formNameOf(input, schema), title] as const];
+  }),
   ...Object.entries({ name: 'Name', address: 'E-mail address', code: 'Code' }),
 ]);
-
-/** Fields for typing a value that the page does not offer have the suffix `Other`. */
-function titleOfField(name: string): string {
-  return FIELD_TITLES.get(name.replace(/Other$/, '')) ?? name;
-}
 
 const GO_BACK = html`<p>What you sent is not repeated here. Once the problem is solved, go back to the previous page and send it again.</p>`;
 

@@ -8,53 +8,41 @@ import type { Html } from '../../html.ts';
 import type { RequestState } from '../../http/request-state.ts';
 import type { PortalServices } from '../services.ts';
 import type { FlashCode } from './flash.ts';
-import type { FieldKinds, Form } from './form.ts';
+import type { Form, Query } from './form.ts';
 
-/** What pages need to know of a request. */
-export type Arrived = Pick<RequestState, 'requestId' | 'address'>;
-
-/** A request for a page while it is being checked, as far as the page of a refusal needs it. */
-export type PageState = {
+/**
+ * A request for a page. The plugins that it passes (guards.ts) fill in the form and who is signed in; the page of a refusal shows
+ * as much of it as is known.
+ */
+export type PageContext = {
   readonly config: Config;
-  readonly request: Request;
-  readonly requestId: string;
+  readonly access: Access;
+  readonly services: PortalServices;
+  readonly state: RequestState;
   /** As it was sent, percent-encoded. */
   readonly path: string;
-  /** The path of its route, or {@link ANY_PAGE}. */
-  readonly template: string;
-  readonly params: Readonly<Record<string, string>>;
+  /** The path of its route, with the names of parameters. */
+  readonly route: string;
+  params: Readonly<Record<string, string>>;
+  /** See `queryValue`. */
+  readonly query: Query;
   readonly cookie: string | undefined;
   /** Whether the request has X-Forwarded-For, and so came through a proxy, although TRUSTED_PROXIES is not set. */
   readonly isBehindUnknownProxy: boolean;
   readonly client: { address: string; agent: string };
   /** Until when the request may wait for locks; see `lockDeadline`. */
   readonly waitUntilMs: number;
-  /** Its entry in the table; null until it is known. */
-  route: PageRoute | null;
-  /** The fields of a POST, empty for GET; null until they are read. */
-  form: Form | null;
-  /** Null until the files are open; `unopenable` if opening them failed. */
-  services: PortalServices | 'unopenable' | null;
+  /** The fields of a POST from a page of this site; otherwise empty. */
+  form: Form;
   session: Session | null;
+  /** The signed-in person; null if there is none, or signing in is impossible with this configuration. */
+  person: Person | null;
   /** The name of the signed-in admin, or the owner's username; empty if nobody is signed in. */
   name: string;
   flash: string | null;
+  /** Whom the page is for; null if it is for anyone, or that is not known yet. */
+  isFor: 'owner' | 'admin' | 'both' | null;
 };
-
-/** A request for a page that has passed all checks, as its route receives it. */
-export type PageContext = PageState & {
-  readonly route: PageRoute;
-  readonly form: Form;
-  /** The query's parameters that the route reads; others are ignored. */
-  readonly query: ReadonlyMap<string, string>;
-  readonly services: PortalServices;
-  readonly access: Access;
-  /** The signed-in person; null if there is none, or signing in is impossible with this configuration. */
-  readonly person: Person | null;
-};
-
-/** The route in the log of requests that match no page, or were refused before their page was known. */
-export const ANY_PAGE = '/developers/*';
 
 /** A page to show. */
 export type Page = {
@@ -83,19 +71,4 @@ export type Outcome = (Page | { seeOther: string; flash?: FlashCode }) & {
   cookies?: readonly string[];
   /** Run by {@link runInBackground} after the response; its errors are logged. */
   after?: (signal: AbortSignal) => void | Promise<void>;
-};
-
-/** An entry of the table of pages. */
-export type PageRoute = {
-  method: 'GET' | 'POST';
-  path: string;
-  who: 'anyone' | 'owner' | 'admin' | 'signed in';
-  /** The query's parameters that the page reads, each at most once. */
-  query?: readonly string[];
-  fields?: FieldKinds;
-  /** What is limited for each IP address, counted before anything is read from the database. */
-  limit?: 'sign-ins' | 'passkeys' | 'texts';
-  /** Set if `act` writes to the main database other than by `performWhenUnlocked`. */
-  writesMain?: true;
-  act: (context: PageContext) => Outcome | Promise<Outcome>;
 };

@@ -4,7 +4,7 @@ import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { formTo, hiddenField } from '../html/fields.ts';
 import { readCookie, signInFault } from '../requests/cookies.ts';
-import { oneValue } from '../requests/form.ts';
+import { oneValue, queryValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { finishSignIn } from './signed-in.ts';
 
@@ -13,9 +13,9 @@ import { finishSignIn } from './signed-in.ts';
  * link scanners don't use up the ticket. Throws `not_found`.
  */
 export function enterPage(context: PageContext): Page {
-  const { access, query, session, isBehindUnknownProxy } = context;
+  const { access, session, isBehindUnknownProxy } = context;
   const { config } = access;
-  const ticket = query.get('ticket') ?? '';
+  const ticket = queryValue(context, 'ticket');
   const { profileId, username } = readHandOver(access, ticket);
   const fault = signInFault(config, isBehindUnknownProxy);
   const isSame = session?.signed.kind === 'owner' && session.signed.profileId === profileId;

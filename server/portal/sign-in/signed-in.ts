@@ -2,7 +2,7 @@ import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
 import { KNOWN_FOR_MS } from '../../../shared/sign-in/known-browsers.ts';
 import { PERIODS } from '../../../shared/sign-ins/periods.ts';
 import { endSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { notifyOfSignIns } from '../../thread/sign-in-notices.ts';
+import { notifyOfSignIns } from '../../upkeep/sweep.ts';
 import { removeCookie, setCookie } from '../requests/cookies.ts';
 import type { Outcome, PageContext } from '../requests/request-context.ts';
 

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import { createPortalServices } from '../../../server/portal/services.ts';
 import { handOver } from '../../../shared/sign-in/hand-over.ts';
 import { importLines } from '../../support/import.ts';
@@ -10,6 +9,7 @@ import { countingCodes, openerFor, testAccess } from '../../support/portal/acces
 import { keepCookie, type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable } from '../../support/portal/looking.ts';
+import { PAGES } from '../../support/portal/page-routes.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
 import { countUnended } from '../../support/portal/sessions-rows.ts';
 import { testClock } from '../../support/world.ts';
@@ -73,7 +73,7 @@ const SEND_ALL = `(addresses) => Promise.all(addresses.map((address) =>
 
 describe.skipIf(!hasChromium)('no page of another origin changes anything', () => {
   const livingSessions = () => countUnended(secure.world.access.sessions);
-  const forms = PAGE_ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path.replace(/:\w+/g, '1'));
+  const forms = PAGES.filter(({ method }) => method === 'POST').map(({ path }) => path.replace(/:\w+/g, '1'));
 
   test('from a sibling host or a foreign one, by form and by fetch, with and without a session', async () => {
     const { page } = await openPage('about:blank', WIDE);

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EMPTY_POLICY } from '../../../server/frame/frame.ts';
-import { PAGE_ROUTES } from '../../../server/portal/routes.ts';
 import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn, MAX_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
+import { PAGES } from '../../support/portal/page-routes.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
 import { countUnended } from '../../support/portal/sessions-rows.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -22,7 +22,7 @@ const world = pageWorld({ METRICS_TOKEN });
 await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
 const server = await serverOfPages(world);
 
-const pathsOf = (method: string) => PAGE_ROUTES.filter((route) => route.method === method).map(({ path }) => path);
+const pathsOf = (method: string) => PAGES.filter((route) => route.method === method).map(({ path }) => path);
 const asPath = (template: string) => template.replace(/:\w+/g, '999');
 
 describe('every response', () => {
@@ -98,14 +98,9 @@ describe('the style sheet', () => {
 
 describe('refusals are pages, with the sentence and status that a program would get', () => {
   test('for a path that is unknown, has an extra slash or can’t be decoded', async () => {
-    for (const path of [
-      '/developers/',
-      '/developers/nothing',
-      '/developers/sessions/%ff/end',
-      '/developers//sessions',
-    ]) {
+    for (const path of ['/developers/', '/developers/nothing', '/developers/keys/%ff', '/developers//sessions']) {
       const answer = await fetchPage(server, path);
-      expect([answer.status, answer.headers.get('x-error-code')]).toEqual([404, 'unknown_path']);
+      expect([path, answer.status, answer.headers.get('x-error-code')]).toEqual([path, 404, 'unknown_path']);
       expect(await answer.text()).toContain('<p>There is nothing at this path.</p>');
     }
     for (const path of ['/developersx', '/Developers', '/%64evelopers'])
@@ -113,8 +108,8 @@ describe('refusals are pages, with the sentence and status that a program would 
   });
 
   test('for an unsupported method, with the methods that the path has', async () => {
-    for (const path of new Set(PAGE_ROUTES.map(({ path }) => path))) {
-      const has = PAGE_ROUTES.filter((route) => route.path === path).map(({ method }) => method);
+    for (const path of new Set(PAGES.map(({ path }) => path))) {
+      const has = PAGES.filter((route) => route.path === path).map(({ method }) => method);
       const allow = has.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
       for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
         if (has.includes(method as 'GET')) continue;
@@ -152,7 +147,7 @@ describe('refusals are pages, with the sentence and status that a program would 
 });
 
 test('pages that require signing in redirect visitors to it, and forms say that they are signed out', async () => {
-  for (const { method, path, who } of PAGE_ROUTES.filter((route) => route.who !== 'anyone')) {
+  for (const { method, path, who } of PAGES.filter((route) => route.who !== 'anyone')) {
     const at = asPath(path);
     const door = who === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
     const answer = await visit(world, at, method === 'POST' ? { form: {} } : {});

@@ -63,7 +63,7 @@ test('the refusal names each fact that has changed', async () => {
     await change(identifier, old);
     const said = `Key ${identifier} has changed since it was shown: ${clause.replace('OLD', old)}. Nothing was done.`;
     const person = { kind: 'operator', name: 'ada', shown } as const;
-    expect((await refusal(perform(deps, person, OPERATIONS.approve, { identifier }))).message).toBe(said);
+    expect((await refusal(() => perform(deps, person, OPERATIONS.approve, { identifier }))).message).toBe(said);
     await importLines(deps, [{ id: 7, deleted: true }]);
   }
 });

@@ -166,6 +166,11 @@ const ANSWERING = new AsyncLocalStorage<PortalServices>();
 const servicesNow = () => ANSWERING.getStore() as PortalServices;
 const reportNow: PortalServices['report'] = (...event) => servicesNow().report(...event);
 
+/** The methods and paths of all pages and forms. */
+export const ROUTES = createApp(testAccess().config).routes.filter(
+  ({ method, path }) => path.startsWith('/developers') && method !== 'ALL',
+);
+
 /** The portal of a server whose pages are those of a {@link PageWorld}. */
 export function portalOf(world: PageWorld): Portal {
   return {

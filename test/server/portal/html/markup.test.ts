@@ -1,20 +1,34 @@
 import { expect, test } from 'bun:test';
-import { PAGE_ROUTES } from '../../../../server/portal/routes.ts';
 import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';
 import { adminWorld, decideAs, signInAdmin } from '../../../support/portal/admin-pages.ts';
+import { PAGES } from '../../../support/portal/page-routes.ts';
 import { pageWorld, sentAgain, signInOwner, visit } from '../../../support/portal/pages.ts';
+
+/** The fields of forms and the parameters of pages that are shown again, or read at all. */
+const NAMES = ['name', 'address', 'code', 'next', 'description', 'permissions', 'projectUrl', 'expectedUsage', 'reason']
+  .concat([
+    'rateLimits',
+    'rateLimitsOther',
+    'expires',
+    'expiresOther',
+    'operation',
+    'shown',
+    'chosen',
+    'after',
+    'choose',
+  ])
+  .concat(['decided', 'find', 'state', 'by', 'kind', 'key', 'from', 'to', 'before', 'successor-of', 'like', 'unknown']);
 
 const MARK = `"'></textarea></title><script>mark()</script><img src=x onerror=mark()>\u202e`;
 
 test('paths, queries, fields, cookies and browser names never become markup, on any page or refusal', async () => {
   const world = pageWorld();
   await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
-  for (const { method, path, fields = {}, query = [] } of PAGE_ROUTES) {
+  for (const { method, path } of PAGES) {
     // A new session for each route, because some end it.
     const signedIn = signInOwner(world.access, 7);
-    const names = method === 'POST' ? Object.keys(fields) : [...query];
-    const pairs = new URLSearchParams(names.map((name): [string, string] => [name, MARK]));
+    const pairs = new URLSearchParams(NAMES.map((name): [string, string] => [name, MARK]));
     for (const cookie of ['', signedIn, `flash=${MARK.replaceAll(/[;,"]/g, '')}; ${signedIn}`]) {
       const at = path.replace(/:\w+/g, encodeURIComponent(MARK));
       const sent = { cookie, headers: { 'user-agent': MARK } };

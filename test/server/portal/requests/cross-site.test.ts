@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { PAGE_ROUTES } from '../../../../server/portal/routes.ts';
+import { PAGES } from '../../../support/portal/page-routes.ts';
 import { pageWorld, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
 import { countUnended } from '../../../support/portal/sessions-rows.ts';
 import { insertProfile } from '../../../support/profiles.ts';
@@ -60,7 +60,7 @@ test('a form is accepted from this origin by either header', async () => {
   }
 });
 
-test.each(PAGE_ROUTES.filter(({ method }) => method === 'POST'))('POST $path refuses other sites', async ({ path }) => {
+test.each(PAGES.filter(({ method }) => method === 'POST'))('POST $path refuses other sites', async ({ path }) => {
   expect(await codeOf(path, { cookie, 'sec-fetch-site': 'same-site' })).toBe('cross_site');
 });
 

@@ -80,7 +80,8 @@ describe('a successor is refused', () => {
     expect((await asked).message).toContain('does not belong to the profile');
     const owner = { kind: 'owner', name: 'owner', profileId: 2 } as const;
     const input = { ...prefillFrom(showKey(deps, old.identifier)), profile: 'user2' };
-    const ask = (successorOf: string) => refusal(perform(deps, owner, OPERATIONS.request, { ...input, successorOf }));
+    const ask = (successorOf: string) =>
+      refusal(() => perform(deps, owner, OPERATIONS.request, { ...input, successorOf }));
     const [others, nobodys] = [await ask(old.identifier), await ask('00000000')];
     expect([others.code, others.message]).toEqual([nobodys.code, nobodys.message]);
     expect(others.code).toBe('not_found');

@@ -86,7 +86,7 @@ describe('the expiry of a suspended key', () => {
   test('is shown at once; then the key can’t be resumed', async () => {
     const { identifier } = await suspended(1);
     clock.advance(DAY_MS);
-    const resume = () => refusal(perform(deps, admin, OPERATIONS.resume, { identifier }));
+    const resume = () => refusal(() => perform(deps, admin, OPERATIONS.resume, { identifier }));
     expect(state(identifier)).toBe('expired');
     expect((await resume()).message).toContain('is expired; only suspended keys');
     expect((await keysListed(deps, { states: ['expired'], limit: 5 })).length).toBe(1);

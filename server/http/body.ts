@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/errors.ts';
 
 /** The longest body of a form or of JSON. */
-export const MAX_FORM_BYTES = 65_536;
+export const MAX_BODY_BYTES = 65_536;
 
 /** A kind of body: its media type, and the refusals of other types, of bodies that are too long, and of malformed ones. */
 export type BodyKind = {
@@ -31,7 +31,7 @@ export const JSON_BODY: BodyKind = {
 export async function readText(request: Request, { type, other, tooLong, malformed }: BodyKind): Promise<string> {
   const { headers, body } = request;
   if (!type.test(headers.get('content-type') ?? '')) throw new AppError(other);
-  if (Number(headers.get('content-length') ?? 0) > MAX_FORM_BYTES) throw new AppError(tooLong);
+  if (Number(headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw new AppError(tooLong);
   const chunks: Uint8Array[] = [];
   let length = 0;
   try {
@@ -39,30 +39,15 @@ export async function readText(request: Request, { type, other, tooLong, malform
     for await (const chunk of body ?? []) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > MAX_FORM_BYTES) break;
+      if (length > MAX_BODY_BYTES) break;
     }
   } catch {
     throw malformed;
   }
-  if (length > MAX_FORM_BYTES) throw new AppError(tooLong);
+  if (length > MAX_BODY_BYTES) throw new AppError(tooLong);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
   } catch {
     throw malformed;
   }
-}
-
-/** The parameters of a path as decoded by Elysia; null if any is empty or malformed (null in Elysia's result). */
-export function pathParameters(params: Readonly<Record<string, string | null>> = {}): Record<string, string> | null {
-  const whole = Object.entries(params).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
-  return whole.length === Object.keys(params).length ? Object.fromEntries(whole) : null;
-}
-
-/** Of the routes of one path, the one for this method; GET's for HEAD. Throws `method_not_allowed` with the path's methods. */
-export function routeFor<Route extends { method: string }>(routes: readonly Route[], method: string): Route {
-  const route = routes.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
-  if (route !== undefined) return route;
-  const methods = routes.flatMap((one) => (one.method === 'GET' ? ['GET', 'HEAD'] : [one.method]));
-  const sentence = `This path only supports ${methods.join(', ').replace(/, (\w+)$/, ' and $1')}.`;
-  throw new AppError('method_not_allowed', sentence, { allow: methods.join(', ') });
 }

@@ -1,0 +1,159 @@
+import { Elysia } from 'elysia';
+import { onceUnlocked, whenUnlocked } from '../../shared/db/when-unlocked.ts';
+import { lockDeadline } from '../../shared/db/write.ts';
+import { AppError } from '../../shared/errors.ts';
+import { isUseDue, noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
+import { runInBackground } from '../background.ts';
+import { queryOf } from '../http/parameters.ts';
+import type { RequestState } from '../http/request-state.ts';
+import { countFailure, createThrottle } from '../http/throttle.ts';
+import { blockOf } from '../http/transport.ts';
+import { answerOutcome } from './requests/answers.ts';
+import { readCookie, signInFault } from './requests/cookies.ts';
+import { refuseCrossSite } from './requests/cross-site.ts';
+import { oneValue, readForm, readQuery } from './requests/form.ts';
+import { refusePage } from './requests/refusals.ts';
+import type { Outcome, PageContext } from './requests/request-context.ts';
+import { isPagePath, withNext } from './requests/return-path.ts';
+import type { PortalServices, Report } from './services.ts';
+
+// The plugins of the pages under /developers. A request passes them in the order of this file, and each adds to its context,
+// which the page of a refusal shows too.
+
+/** What the pages and `/manage` are made from; `open` opens the files and returns the services. */
+export type PortalParts = {
+  config: PageContext['config'];
+  open: () => PortalServices;
+  report: Report;
+  /** Throws if a request may not have reached the server in this way. */
+  checkTransport: (request: Request, path: string, state: RequestState) => void;
+};
+
+/**
+ * The plugin of every request under `/developers`; the application that uses it has the request's `state`. Checks where the
+ * request comes from. Errors become pages.
+ */
+export function arrivals({ config, open, report, checkTransport }: PortalParts) {
+  return new Elysia({ name: 'arrivals' })
+    .derive((context) => {
+      const { request, path, route, state } = context as typeof context & { state: RequestState };
+      return { page: openPage(open(), request, { path, route, state }) };
+    })
+    .onError(({ page, error, set }) => {
+      // Otherwise Elysia copies the Response, which turns its body into a stream.
+      set.status = 200;
+      return refusePage(config, report, error, page);
+    })
+    .onBeforeHandle(({ page, request, params }) => {
+      const { path, state } = page;
+      checkTransport(request, path, state);
+      refuseCrossSite(request, config.publicUrl);
+      // Elysia leaves null for what it can't decode.
+      if (Object.values(params ?? {}).some((value) => value === null)) throw new AppError('unknown_path');
+      page.params = params ?? {};
+    })
+    .as('scoped');
+}
+
+/** The plugin of pages: reads the form of a POST, and determines who is signed in. */
+export function anyone(parts: PortalParts) {
+  return new Elysia({ name: 'any-page' })
+    .use(arrivals(parts))
+    .onBeforeHandle(async ({ page, request }) => {
+      if (request.method === 'POST') {
+        page.form = await readForm(request);
+        countLimited(page);
+        await whenUnlocked(page.access.sessions.sqlite, page.waitUntilMs);
+      }
+      identifyVisitor(page);
+    })
+    .as('scoped');
+}
+
+/**
+ * The plugin of pages for one kind of person, or for both. If nobody is signed in, redirects to the sign-in, or throws
+ * `signed_out` for a form. Throws `forbidden` for the wrong kind of person.
+ */
+export function signedIn(parts: PortalParts, kind: 'owner' | 'admin' | 'both') {
+  return new Elysia({ name: 'signed-in', seed: kind })
+    .use(anyone(parts))
+    .onBeforeHandle(({ page, request }) => {
+      const { person } = page;
+      page.isFor = kind;
+      if (person === null) {
+        if (request.method === 'POST') throw new AppError('signed_out');
+        const signIn = kind === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
+        return answerOutcome(page, { seeOther: withNext(signIn, wantedPage(request, page.path)) });
+      }
+      if (kind !== 'both' && person.kind !== kind) throw new AppError('forbidden');
+    })
+    .as('scoped');
+}
+
+/** The handler of a route, which shows the page or the redirect that `act` returns. */
+export function show(act: (page: PageContext) => Outcome | Promise<Outcome>) {
+  return async ({ page }: { page: PageContext }) => answerOutcome(page, await act(page));
+}
+
+function openPage(
+  services: PortalServices,
+  request: Request,
+  { path, route, state }: Pick<PageContext, 'path' | 'route' | 'state'>,
+): PageContext {
+  const { access } = services;
+  const { headers } = request;
+  return {
+    ...{ access, services, config: access.config, state, path, route },
+    params: {},
+    query: readQuery(queryOf(request)),
+    cookie: headers.get('cookie') ?? undefined,
+    isBehindUnknownProxy: access.config.trustedProxies === null && headers.has('x-forwarded-for'),
+    client: { address: state.address, agent: headers.get('user-agent') ?? '' },
+    waitUntilMs: lockDeadline(),
+    form: new Map(),
+    ...{ session: null, person: null, name: '', flash: null, isFor: null },
+  };
+}
+
+/** What an IP address sends too often, by the routes of the forms that strangers can send. */
+const LIMITED: Readonly<Record<string, string>> = {
+  '/developers/sign-in': 'sign-ins',
+  '/developers/sign-in/code': 'codes',
+  '/developers/enter': 'sign-ins',
+  '/developers/enrol': 'registrations',
+  '/developers/admin/sign-in': 'sign-ins',
+  '/developers/admin/people/passkeys': 'registrations',
+  '/developers/found': 'texts',
+};
+
+/** Throws `too_many_failures` if the IP address has sent this form too often; called before anything is read from the database. */
+function countLimited({ access, services, route, form, client }: PageContext): void {
+  const what = LIMITED[route];
+  if (what === undefined) return;
+  // What only continues a sign-in is not counted: strangers at an admin's IP address must not keep a passkey from being accepted.
+  if (route === '/developers/admin/sign-in' && oneValue(form, 'credential') !== '') return;
+  const throttle = services.throttles.get(route) ?? createThrottle(access.clock);
+  services.throttles.set(route, throttle);
+  countFailure(throttle, blockOf(client.address), what);
+}
+
+/** Determines who is signed in by the cookie, and has the use of the session recorded after the response. */
+function identifyVisitor(page: PageContext): void {
+  const { access, services, config, cookie, isBehindUnknownProxy } = page;
+  page.flash = readCookie(config, cookie, 'flash');
+  const token = signInFault(config, isBehindUnknownProxy) === null ? readCookie(config, cookie, 'session') : null;
+  const session = token === null ? null : readSignIn(access, token);
+  if (session === null) return;
+  Object.assign(page, { session, person: session.person, name: session.name });
+  if (!isUseDue(access, session)) return;
+  const onFault = (cause: unknown) =>
+    services.report('warn', 'The last use of a session could not be recorded.', cause);
+  const note = () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, session));
+  runInBackground(services.background, note, onFault);
+}
+
+/** The requested page, to return to after signing in, with its parameters if they are plain. */
+function wantedPage(request: Request, path: string): string {
+  const query = queryOf(request);
+  return query !== '' && isPagePath(`${path}?${query}`) ? `${path}?${query}` : path;
+}
