@@ -10,7 +10,9 @@ export function globalsOf(command: Command): Globals {
   return { json, yes, ...(db !== undefined && { db }), ...(envFile !== undefined && { envFile }) };
 }
 
-/** The command line for a command with these flags, with the `--db` of the running command. */
-export function commandLine(path: string, flags: readonly string[], { db }: Globals): string {
-  return ['profilectl', path, ...[...flags, ...(db === undefined ? [] : ['--db', db])].map(shellWord)].join(' ');
+/** The command line for a command with these flags, with the `--db` and `--env-file` of the running command. */
+export function commandLine(path: string, flags: readonly string[], { db, envFile }: Globals): string {
+  const own = { '--db': db, '--env-file': envFile };
+  const given = Object.entries(own).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  return ['profilectl', path, ...[...flags, ...given].map(shellWord)].join(' ');
 }
