@@ -1,23 +1,20 @@
 import { statSync } from 'node:fs';
-import { type Command, Option } from 'commander';
-import type { RestoredPeople } from '../shared/admins/restored-people.ts';
-import { isoTime, systemClock } from '../shared/clock.ts';
-import { PATIENT_WAIT_MS, vacuumDatabase } from '../shared/db-files/vacuum.ts';
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { systemClock } from '../shared/clock.ts';
 import { AppError } from '../shared/errors.ts';
-import { type Dropped, subjectInWords } from '../shared/mail/outbox.ts';
+import { checkDatabase } from '../shared/files/check.ts';
+import { copyDatabase, recordBackup } from '../shared/files/copy.ts';
+import { prepareRestore, type Restored } from '../shared/files/restore.ts';
+import { vacuumDatabase } from '../shared/files/vacuum.ts';
 import { sweepBeside } from '../shared/sign-in/sweep.ts';
 import { bytesText, cleanForTerminal, shellWord } from '../shared/text.ts';
-import { backupDatabase } from '../shared/upkeep/backup.ts';
-import { type CheckStep, checkDatabase } from '../shared/upkeep/check.ts';
-import { prepareRestore, type Restored } from '../shared/upkeep/restore.ts';
-import type { UndoneErasure } from '../shared/upkeep/undone-erasures.ts';
 import { configOf } from './configuration.ts';
 import { globalsOf } from './context.ts';
-import { operatorOf, withContext, withDatabase } from './database.ts';
+import { operatorOf, withDatabase } from './database.ts';
 import { lowerPriority } from './service/lower-priority.ts';
 import { refuseOtherProgram } from './service/same-program.ts';
 import { counted, notice, print, printJson } from './terminal/output.ts';
-import { retryIfChanged } from './terminal/retry-if-changed.ts';
 import { confirmOrYes } from './terminal/values.ts';
 
 /** Adds `db backup`, `db restore`, `db check` and `db vacuum`. */
@@ -26,11 +23,12 @@ export function addDb(program: Command): void {
   db.command('backup')
     .description('Back up the database to a new file, also while the server runs.')
     .argument('<file>', 'the new file; an existing file is never overwritten')
+    .option('--scheduled', 'made by a timer: "status" warns when the last one is old')
     .addHelpText(
       'after',
       `
 It has e-mail addresses and hashes of secrets: protect it like the database. It
-has no sign-ins, no mails and no configuration.
+has no sign-ins, no waiting mails and no configuration.
 
 Example:
   profilectl db backup /backups/profiles-$(date +%F).db`,
@@ -43,16 +41,17 @@ Example:
       'after',
       `
 Stop the server first. What was ended in the old database since the backup stays
-so: profiles erased, and admins, passkeys and tokens removed. To undo that too,
-move the old database away first. Everyone is signed out. The old database is
-kept as <database>.before-restore-<time>; remove it when you can.
+so: profiles erased or banned, keys suspended or ended, and admins, passkeys and
+tokens removed. To undo that too, move the old database away first. Everyone is
+signed out. The old database is kept as <database>.before-restore-<time>; remove
+it when you can.
 
 Example:
   profilectl db restore /backups/profiles-2026-01-01.db`,
     )
     .action(restore);
   db.command('check')
-    .description('Check the database: the file, its schema, profiles and keys.')
+    .description('Check the database: the file, its references and its keys.')
     .addHelpText(
       'after',
       `
@@ -66,14 +65,13 @@ Examples:
     .action((_options: unknown, command: Command) => check(command));
   db.command('vacuum')
     .description('Rewrite the database file, without any text of erased profiles.')
-    .option('--wait', 'wait up to a minute for imports to end, and make new ones wait')
     .addOption(new Option('--from-server <program>', 'the server that starts this command').hideHelp())
     .addHelpText(
       'after',
       `
-A running server does so when needed, at most once every 23 hours. It answers
+A running server does so at night when profiles were erased. It answers
 meanwhile, but writes wait. The disk needs twice the size of the database.
-Refused (75) while an import or an approval is running.
+Refused (75) while a key is being approved.
 
 Example:
   profilectl db vacuum`,
@@ -81,45 +79,38 @@ Example:
     .action(vacuum);
 }
 
-function backup(file: string, _options: unknown, command: Command): Promise<void> {
-  return withContext(command, 'look', ({ deps, json }) => {
+function backup(file: string, { scheduled = false }: { scheduled?: boolean }, command: Command): Promise<void> {
+  return withDatabase(command, 'look', ({ $client }) => {
     const steps = createSteps();
-    const done = backupDatabase(deps.db, file, (step) =>
-      steps.begin(step === 'copy' ? `Copying ${sizeText(deps.config.databasePath)}` : `Verifying ${file}`),
+    const { bytes, profiles, keys } = copyDatabase($client, file, (step) =>
+      steps.begin(step === 'copy' ? `Copying ${sizeText($client.filename)}` : `Verifying ${file}`),
     );
     steps.end();
-    if (done.warning !== null) notice(`Warning: ${done.warning}`);
-    const { bytes, profiles, keys } = done;
+    if (scheduled) recordBackup($client, file);
     const what = `${counted(profiles, 'profile')} and ${counted(keys, 'key')}`;
-    if (json) printJson({ file, bytes, profiles, keys });
+    if (globalsOf(command).json) printJson({ file, bytes, profiles, keys });
     else print(`Backed up ${what} to ${file} (${bytesText(bytes)}).`);
   });
 }
 
-const CHECK_STEPS: Record<CheckStep, string> = {
-  file: 'Checking pages, indexes and references',
-  schema: 'Comparing the schema',
-  profiles: 'Checking profiles',
-};
-
 function check(command: Command): Promise<void> {
   return withDatabase(command, 'look', (db) => {
     const steps = createSteps();
-    const { faults, profiles, keys } = checkDatabase(db, (step) => steps.begin(CHECK_STEPS[step]));
+    steps.begin(`Checking ${sizeText(db.$client.filename)}`);
+    const { faults, profiles, keys } = checkDatabase(db);
     steps.end();
     const found = `${counted(profiles, 'profile')} and ${counted(keys, 'key')}`;
+    const text =
+      faults.length === 0
+        ? `No problems found in ${found}.`
+        : faults.map((fault) => cleanForTerminal(fault)).join('\n');
     if (globalsOf(command).json) printJson({ ok: faults.length === 0, faults });
-    else
-      print(
-        faults.length === 0
-          ? `No problems found in ${found}.`
-          : faults.map((fault) => cleanForTerminal(fault)).join('\n'),
-      );
+    else print(text);
     if (faults.length > 0) throw new AppError('refused', `${counted(faults.length, 'problem')} found.`);
   });
 }
 
-function vacuum(options: { fromServer?: string; wait?: true }, command: Command): Promise<void> {
+function vacuum(options: { fromServer?: string }, command: Command): Promise<void> {
   refuseOtherProgram(options.fromServer);
   return withDatabase(command, 'use', (db) => {
     lowerPriority();
@@ -131,7 +122,7 @@ function vacuum(options: { fromServer?: string; wait?: true }, command: Command)
       notice(`Warning: ${error.message}`);
     }
     steps.begin(`Vacuuming ${sizeText(db.$client.filename)}`);
-    const done = vacuumDatabase(db, systemClock, options.wait === true ? PATIENT_WAIT_MS : undefined);
+    const done = vacuumDatabase(db, systemClock);
     steps.end();
     const { milliseconds, bytesBefore, bytesAfter } = done;
     const sizes = `from ${bytesText(bytesBefore)} to ${bytesText(bytesAfter)}`;
@@ -144,75 +135,54 @@ async function restore(file: string, _options: unknown, command: Command): Promi
   const { yes, json, ...globals } = globalsOf(command);
   const config = configOf({ yes, json, ...globals });
   const { databasePath } = config;
-  const { source, undone, restored } = await retryIfChanged(!yes, async () => {
-    const ready = prepareRestore(databasePath, file);
-    try {
-      const { source, undone } = ready;
-      notice(erasuresText(undone));
-      const what = `the backup ${file} (${counted(source.profiles, 'profile')}, ${counted(source.keys, 'key')})`;
-      await confirmOrYes(yes, `Replace ${databasePath} with ${what}?`);
-      return { source, undone, restored: ready.run(operatorOf(config)) };
-    } finally {
-      ready.release();
-    }
-  });
-  const { profiles, keys } = source;
-  const { kept, dropped, people, areRestored } = restored;
-  for (const text of remarks(restored)) notice(text);
-  if (json) {
-    const erasedAgain = undone?.map(({ uid, atMs }) => ({ uid, at: isoTime(atMs) })) ?? null;
-    const rest = { keptAside: kept?.path ?? null, droppedMails: dropped, erasedAgain };
-    printJson({ file, profiles, keys, ...rest, people: { ...people, areRestored } });
-  } else {
-    print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.`);
+  const ready = prepareRestore(databasePath, file, config);
+  try {
+    const { profiles, keys } = ready.source;
+    const what = `the backup ${file} (${counted(profiles, 'profile')}, ${counted(keys, 'key')})`;
+    await confirmOrYes(yes, `Replace ${databasePath} with ${what}?`);
+    const { replaced, ...kept } = ready.run(operatorOf(config));
+    for (const text of remarks({ replaced, ...kept })) notice(text);
+    if (json) printJson({ file, profiles, keys, replaced, kept });
+    else print(`Restored ${counted(profiles, 'profile')} and ${counted(keys, 'key')} from ${file}.`);
+  } finally {
+    ready.release();
   }
 }
 
 /** `--json` has all. */
-const MAX_ERASURES_SHOWN = 100;
-
-/** The erasures that are repeated in the backup, one per line; `undone` is null if there is no readable database. */
-function erasuresText(undone: readonly UndoneErasure[] | null): string {
-  if (undone === null) return 'There is no readable database: nothing that was ended since the backup stays ended.';
-  if (undone.length === 0) return 'No profile in the backup was erased since, by the records of the last 40 days.';
-  const lines = undone.slice(0, MAX_ERASURES_SHOWN).map(({ uid, atMs }) => `  UID ${uid}, erased at ${isoTime(atMs)}`);
-  const more = undone.length - lines.length;
-  const end = more === 0 ? [] : [`  and ${more} more`];
-  return [`These profiles of the backup were erased since, and stay erased:`, ...lines, ...end].join('\n');
-}
+const MAX_SHOWN = 100;
 
 /** What the operator should know after a restore, as sentences. */
-function remarks({ kept, dropped, people, areRestored }: Restored): string[] {
-  const found = people.admins.length + people.passkeys.length + people.tokens.length;
-  return [
-    kept === null ? [] : `The old database is kept as ${kept.path}${kept.isWhole ? '' : ' (it is damaged)'}.`,
-    'Keys revoked since this backup, if any, are back in their former state.',
-    dropped.length === 0 ? [] : droppedText(dropped),
-    found === 0 ? [] : areRestored ? restoredText(people) : leftOutText(people),
-  ].flat();
-}
-
-function droppedText(dropped: readonly Dropped[]): string {
-  // Several admins get the same mail.
-  const which = new Set(dropped.map((one) => `${one.kind} about ${subjectInWords(one)}`));
-  return `${counted(dropped.length, 'mail')} waiting in the backup may have been sent since, and will not be sent: ${[...which].join(', ')}.`;
-}
-
-function leftOutText({ admins, passkeys, tokens }: RestoredPeople): string {
-  const who = [
-    ...admins.map((name) => `admin ${name}`),
-    ...passkeys.map(({ admin, name }) => `passkey "${name}" of admin ${admin}`),
-    ...tokens.map(({ name, identifier }) => `token ${identifier} of backend ${name}`),
+function remarks({ replaced, ...kept }: Restored): string[] {
+  const { admins, passkeys, tokens } = kept;
+  if (replaced === null || !replaced.isReadable) {
+    const old =
+      replaced === null ? 'There was no database here' : `The old database, kept as ${replaced.path}, can't be read`;
+    const back =
+      admins.length + tokens.length === 0
+        ? []
+        : [
+            'These are back, also if they were removed since the backup; what removes each:',
+            ...admins.map((name) => `  profilectl admins remove ${shellWord(name)}`),
+            ...tokens.map(({ name, identifier }) => `  profilectl tokens remove ${identifier}   # ${name}`),
+          ];
+    return [`${old}: nothing that was ended since the backup stays ended.`, ...back];
+  }
+  const names: [what: string, names: string[]][] = [
+    ['profiles erased', kept.erased.map((uid) => `UID ${uid}`)],
+    ['profiles banned', kept.banned.map((uid) => `UID ${uid}`)],
+    ['keys', kept.keys],
+    ['admins removed', admins],
+    ['passkeys removed', passkeys.map(({ admin, name }) => `"${name}" of ${admin}`)],
+    ['tokens removed', tokens.map(({ name, identifier }) => `${identifier} of ${name}`)],
   ];
-  return `Left out, because the old database does not have them: ${who.join(', ')}.`;
-}
-
-function restoredText({ admins, tokens }: RestoredPeople): string {
-  return [
-    'Back from the backup, also if they were removed since; what removes each:',
-    ...admins.map((name) => `  profilectl admins remove ${shellWord(name)}`),
-    ...tokens.map(({ name, identifier }) => `  profilectl tokens remove ${identifier}   # ${name}`),
-  ].join('\n');
+  const lines = names.flatMap(([what, all]) => {
+    const more = all.length > MAX_SHOWN ? ` and ${all.length - MAX_SHOWN} more` : '';
+    return all.length === 0 ? [] : [`  ${what}: ${all.slice(0, MAX_SHOWN).join(', ')}${more}`];
+  });
+  const ended =
+    lines.length === 0 ? 'Nothing of the backup has ended since.' : 'What had ended since the backup stays so:';
+  return [`The old database is kept as ${replaced.path}; erasures do not reach it.`, ended, ...lines];
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Config } from '../shared/config/config.ts';
 import type { Opened } from '../shared/db/connect.ts';
-import { looseModes } from '../shared/db-files/loose-modes.ts';
-import { closeDatabase, type OpenMode, openDatabase } from '../shared/db-files/open.ts';
+import { looseModes } from '../shared/file-mode.ts';
+import { type OpenMode, openDatabase } from '../shared/files/open.ts';
 import { notice } from './terminal/output.ts';
 
 /**
@@ -22,6 +22,6 @@ export async function withOpenDatabase<T>(
     for (const warning of looseModes(config.databasePath)) notice(`Warning: ${warning}`);
     return await act(db);
   } finally {
-    closeDatabase(db);
+    db.$client.close();
   }
 }

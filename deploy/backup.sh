@@ -13,7 +13,7 @@ set -a
 set +a
 pl() { profilectl --env-file "${SETTINGS:-/etc/profile-lookup/settings}" "$@"; }
 
-pl db backup profiles.db
+pl db backup --scheduled profiles.db
 restic backup --quiet --tag profile-lookup profiles.db
 
 # Seven days and five weeks: erased profiles are gone from all copies after five weeks.

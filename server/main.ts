@@ -1,7 +1,6 @@
-import { diskWarning } from '../shared/db-files/disk.ts';
-import { lockForServing } from '../shared/db-files/serving.ts';
-import { removeUnfinished } from '../shared/db-files/unfinished.ts';
 import type { ServerDeps } from '../shared/deps.ts';
+import { diskWarning } from '../shared/files/disk.ts';
+import { lockForServing } from '../shared/files/lock.ts';
 import { createApp } from './app.ts';
 import { routable } from './http/transport.ts';
 import { type Listener, listen } from './listen.ts';
@@ -52,7 +51,6 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
   const log = createLog(config.logLevel, clock.nowMs, output.write);
   const warning = diskWarning(config.databasePath);
   if (warning !== null) log.event('warn', warning);
-  for (const path of removeUnfinished(config.databasePath)) log.event('info', `Removed the unfinished copy ${path}.`);
   let listener: Listener | null = null;
   let service: Service | null = null;
   try {

@@ -1,4 +1,6 @@
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { realPath } from './db/real-path.ts';
 
 /** Whether anyone may read or write. A group may be the service's own, which root lends its settings. */
 const OTHERS = 0o006;
@@ -13,4 +15,10 @@ export function looseMode(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** A sentence for each of the database's files, and for its folder, that other users can read or write. */
+export function looseModes(databasePath: string): string[] {
+  const file = realPath(databasePath);
+  return [dirname(file), file, `${file}-wal`].flatMap((path) => looseMode(path) ?? []);
 }

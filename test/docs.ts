@@ -7,7 +7,7 @@ import { createMetrics } from '../server/observability/metrics.ts';
 import { systemClock } from '../shared/clock.ts';
 import { VARIABLES } from '../shared/config/config.ts';
 import { withTables } from '../shared/db/tables.ts';
-import { openDatabase } from '../shared/db-files/open.ts';
+import { openDatabase } from '../shared/files/open.ts';
 import { DOCUMENTED_CODES, refusalOf } from '../shared/errors.ts';
 import { EXIT_CODES } from '../shared/refusal.ts';
 

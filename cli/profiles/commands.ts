@@ -8,7 +8,7 @@ import { signOwnerOut } from '../../shared/sign-in/end-all.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
 import { withAccess } from '../access.ts';
 import { withContext, withShownVersion } from '../database.ts';
-import { counted, notice, print, printJson } from '../terminal/output.ts';
+import { counted, print, printJson } from '../terminal/output.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { retryIfChanged } from '../terminal/retry-if-changed.ts';
 import { flushOutput, outputColumns, writeOutput } from '../terminal/stdout.ts';
@@ -120,13 +120,12 @@ function setBanned(command: Command, username: string, banned: boolean): Promise
 function erase(command: Command, name: string): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, yes, json }) => {
     const { id } = findProfile(deps.db, name);
-    const { warning, ...erased } = await retryIfChanged(!yes, async () => {
+    const erased = await retryIfChanged(!yes, async () => {
       const by = withShownVersion(actor, shownProfile(deps.db, id));
       const { username } = readProfile(deps.db, id);
       await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and revoke its API keys?`);
       return eraseProfile(deps, id, by);
     });
-    if (warning !== null) notice(`Warning: ${warning}`);
     if (json) printJson({ ...erased, erased: true });
     else print(`Erased ${erased.username} (id ${erased.id}).`);
   });

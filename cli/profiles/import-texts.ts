@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/errors.ts';
+import type { ImportStatus } from '../../shared/files/status.ts';
 import type { ImportOutcome, RefusedLine } from '../../shared/profiles/import/import-report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import type { ImportStatus } from '../../shared/upkeep/status.ts';
 import { ageText, counted, notice, print } from '../terminal/output.ts';
 
 // The texts that "profiles import" prints.

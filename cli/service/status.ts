@@ -1,13 +1,12 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readEnvironment } from '../../shared/config/environment.ts';
-import { closeDatabase, openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
+import { openDatabase } from '../../shared/files/open.ts';
+import { readStatus, type Status } from '../../shared/files/status.ts';
 import type { MailStatus } from '../../shared/mail/outbox.ts';
 import { bytesText, cleanForTerminal } from '../../shared/text.ts';
-import type { ErasureStatus } from '../../shared/upkeep/erasure-status.ts';
 import type { SessionStatus } from '../../shared/upkeep/session-status.ts';
-import { readStatus, type Status } from '../../shared/upkeep/status.ts';
 import { userName } from '../../shared/user.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
@@ -20,7 +19,8 @@ import { askState, type ServerState, serverText } from './server-state.ts';
 export function addStatus(program: Command): void {
   program
     .command('status')
-    .description('Show the state of the service, with warnings.')
+    .description('Show what needs attention, or with --all everything.')
+    .option('--all', 'also what is well')
     .addHelpText(
       'after',
       `
@@ -29,9 +29,11 @@ server's uptime and rate of requests. Warnings do not change the exit code.
 
 Examples:
   profilectl status
+  profilectl status --all
   profilectl status --json | jq -r '.warnings[]'`,
     )
-    .action(async (_options: unknown, command: Command) => {
+
+    .action(async ({ all = false }: { all?: boolean }, command: Command) => {
       const globals = globalsOf(command);
       const config = configOf(globals);
       const db = openDatabase(config.databasePath, 'use');
@@ -39,13 +41,16 @@ Examples:
         const deps = createDeps(db, config);
         const { isServed, ...status } = readStatus(deps);
         const { state, warning } = await askState(config, isServed);
-        const shown = { ...status, warnings: [...status.warnings, ...warning] };
+        const shown = {
+          ...status,
+          warnings: [...status.warnings, ...warning, ...(state.running ? [] : ['The server is not running.'])],
+        };
         const { file } = readEnvironment(globals);
         const environment = { user: userName(), files: file === null ? [] : [resolve(file)] };
         if (globals.json) printJson({ server: state, environment, ...shown });
-        else print(statusText(state, environment, shown, deps.clock.nowMs()));
+        else print(statusText(state, environment, shown, deps.clock.nowMs(), all));
       } finally {
-        closeDatabase(db);
+        db.$client.close();
       }
     });
 }
@@ -53,15 +58,20 @@ Examples:
 /** Who ran this command, and the files that its variables come from. */
 type Origin = { user: string; files: string[] };
 
-function statusText(server: ServerState, environment: Origin, status: Omit<Status, 'isServed'>, nowMs: number): string {
-  const { schema, database, quotas, profiles, keys, queue, openAttempts, erasure, mails, signIns, warnings } = status;
+function statusText(
+  server: ServerState,
+  environment: Origin,
+  status: Omit<Status, 'isServed'>,
+  nowMs: number,
+  all: boolean,
+): string {
+  const { schema, database, profiles, keys, queue, openAttempts, mails, signIns, warnings } = status;
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema}`],
     ['Server', serverText(server, nowMs)],
     ['Variables', environmentText(environment, server.running)],
     ['Database', `${database.path}, ${bytesText(database.bytes)}, write-ahead log ${bytesText(database.walBytes)}`],
     ['Disk', status.disk === null ? 'unknown' : diskLine(status.disk)],
-    ['Quotas', quotasLine(quotas)],
     ['Profiles', `${profiles.total}, of which ${profiles.banned} banned`],
     ['Keys', keysLine(keys)],
     ['Queue', queueLine(queue, nowMs)],
@@ -71,13 +81,12 @@ function statusText(server: ServerState, environment: Origin, status: Omit<Statu
     ['Last import', lastImportText(status.lastImport, nowMs)],
     ['Last feed', lastImportText(status.lastFeed, nowMs)],
     ['Last backup', lastBackupText(status.lastBackup, nowMs)],
-    ['Erasures', tracesLine(erasure, nowMs)],
-    ['Elsewhere', `erased text may remain in ${notReachedLine(erasure)}`],
+    ['Erased text', status.isVacuumWanted ? 'removed from the file by the next nightly VACUUM' : 'none in the file'],
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
   const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);
-  const undelivered = undeliveredLines(mails);
-  return [...lines, ...undelivered, '', ...(remarks.length === 0 ? ['No warnings.'] : remarks)].join('\n');
+  const needed = [...undeliveredLines(mails), ...(remarks.length === 0 ? ['All well.'] : remarks)];
+  return [...(all ? [...lines, ''] : []), ...needed].join('\n');
 }
 
 function lastBackupText(last: Status['lastBackup'], nowMs: number): string {
@@ -91,12 +100,6 @@ function environmentText({ user, files }: Origin, isRunning: boolean): string {
 
 function diskLine({ freeBytes, totalBytes }: NonNullable<Status['disk']>): string {
   return `${bytesText(freeBytes)} of ${bytesText(totalBytes)} free`;
-}
-
-function quotasLine(quotas: Status['quotas']): string {
-  if (quotas === null) return 'no file';
-  const recreated = quotas.recreatedAt === null ? '' : `, recreated at ${quotas.recreatedAt}`;
-  return `${quotas.path}, ${bytesText(quotas.bytes)}${recreated}`;
 }
 
 function keysLine(keys: Status['keys']): string {
@@ -140,22 +143,10 @@ function undeliveredLines({ undelivered }: MailStatus): string[] {
     const text = reason === null ? triesText(tries) : `${triesText(tries)}: ${cleanForTerminal(reason)}`;
     return wrapLine(text, columns).map((line) => INDENT + line);
   });
-  return ['', heads, ...lines.flatMap((line, at) => [line, ...(below[at] ?? [])])];
+  return [heads, ...lines.flatMap((line, at) => [line, ...(below[at] ?? [])]), ''];
 }
 
 function triesText(tries: number): string {
   if (tries === 0) return 'not tried yet';
   return `tried ${tries === 1 ? 'once' : `${tries} times`}`;
-}
-
-function tracesLine({ tracesSince, vacuumedAt }: ErasureStatus, nowMs: number): string {
-  const vacuumed = vacuumedAt === null ? '' : `, vacuumed ${ageText(vacuumedAt, nowMs)} ago`;
-  if (tracesSince === null) return `no erased text is left in the file${vacuumed}`;
-  return `erased text may be left in the file since ${tracesSince}, until it is vacuumed${vacuumed}`;
-}
-
-/** The files in which erased text may remain: those known by name, and kinds of files that may be anywhere. */
-function notReachedLine({ keptCopies, mailFolder }: ErasureStatus): string {
-  const known = [...keptCopies, ...(mailFolder === null ? [] : [`mails in ${mailFolder}`])];
-  return [...known, 'backups, exports, rejected lines, sent mails and logs'].join(', ');
 }

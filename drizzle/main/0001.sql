@@ -118,11 +118,10 @@ CREATE TABLE `profile_changes` (
 	`profile_ids` text
 ) STRICT;
 
-CREATE TABLE `erasures` (
-	`seq` integer PRIMARY KEY NOT NULL,
-	`at` integer NOT NULL,
-	`vacuumed_at` integer
-) STRICT;
+CREATE TABLE `facts` (
+	`name` text PRIMARY KEY NOT NULL,
+	`value` text NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER `key_events_never_changed` BEFORE UPDATE ON `key_events`
 WHEN NEW.`detail` IS NOT NULL OR NEW.`id` <> OLD.`id` OR NEW.`identifier` <> OLD.`identifier` OR NEW.`at` <> OLD.`at`

@@ -1,9 +1,9 @@
 import { within } from '../../shared/clock.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
-import { closeDatabase, openDatabase } from '../../shared/db-files/open.ts';
 import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
 import { AppError } from '../../shared/errors.ts';
+import { openDatabase } from '../../shared/files/open.ts';
 import { readAsOf } from '../../shared/profiles/import/as-of.ts';
 import { importProfiles } from '../../shared/profiles/import/import.ts';
 import type { ImportResult } from '../../shared/profiles/import/import-report.ts';
@@ -64,7 +64,7 @@ export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' 
         });
         return result;
       } finally {
-        closeDatabase(db);
+        db.$client.close();
       }
     } finally {
       isBusy = false;

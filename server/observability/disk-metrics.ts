@@ -1,5 +1,4 @@
-import { readDiskRoom } from '../../shared/db-files/disk.ts';
-import { databaseSize } from '../../shared/db-files/size.ts';
+import { databaseSize, readDiskRoom } from '../../shared/files/disk.ts';
 import type { Family } from './prometheus.ts';
 
 /** The size of a database's files, and the space on their disk if the file system reports it. */

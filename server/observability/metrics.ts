@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/clock.ts';
 import type { Opened } from '../../shared/db/connect.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
+import { readLastBackup } from '../../shared/files/copy.ts';
 import { createProfileCounter } from '../../shared/profiles/count.ts';
-import { readLastBackup } from '../../shared/upkeep/last-backup.ts';
 import { readKeyStats } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
 import { BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';
@@ -125,12 +125,11 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
   ];
 }
 
-/** `profilectl` stores the time of the last backup in a file beside the database. */
 function backupFamily(db: Opened, nowMs: number): Family {
-  const atMs = Date.parse(readLastBackup(db.$client.filename)?.at ?? '');
+  const atMs = Date.parse(readLastBackup(db.$client)?.at ?? '');
   return {
     name: 'profile_lookup_last_backup_age_seconds',
-    help: 'Seconds since db backup last made a backup; absent if it never has.',
+    help: 'Seconds since db backup --scheduled last made a backup; absent if it never has.',
     type: 'gauge',
     samples: Number.isNaN(atMs) ? [] : [[{}, Math.max(0, nowMs - atMs) / 1000]],
   };

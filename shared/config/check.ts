@@ -1,9 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Clock, DAY_MS } from '../clock.ts';
-import { looseModes } from '../db-files/loose-modes.ts';
 import { AppError } from '../errors.ts';
-import { looseMode } from '../file-mode.ts';
+import { looseMode, looseModes } from '../file-mode.ts';
 import { type Config, SECRET_FILES, surveyConfig, VARIABLES } from './config.ts';
 import { readEnvironment } from './environment.ts';
 import { exposureFault } from './values.ts';

@@ -37,12 +37,16 @@ const BARE_BUSY_TIMEOUT_MS = 10_000;
  * Opens an existing file without checking its schema or changing its journal mode: for copies, backups, and a database
  * that a restore will replace. `immutable` reads the main file alone and creates no files beside it.
  */
-export function openBare(path: string, access: 'read' | 'write' | 'immutable'): Sqlite {
+export function openBare(
+  path: string,
+  access: 'read' | 'write' | 'immutable',
+  busyTimeoutMs = BARE_BUSY_TIMEOUT_MS,
+): Sqlite {
   const sqlite =
     access === 'immutable'
       ? connectImmutable(path)
       : new Database(path, { readonly: access === 'read', readwrite: access === 'write', strict: true });
-  sqlite.run(`PRAGMA busy_timeout = ${BARE_BUSY_TIMEOUT_MS}`);
+  sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   sqlite.run('PRAGMA trusted_schema = OFF');
   return sqlite;
 }

@@ -1,25 +1,16 @@
-import { type Clock, DAY_MS } from '../clock.ts';
+import { DAY_MS } from '../clock.ts';
 import type { Sqlite } from './connect.ts';
-import { prepareWrite } from './write.ts';
+import { storeFact } from './facts.ts';
 
 // SQLite overwrites deleted rows (secure_delete), but when it moved rows between pages earlier, it may have left copies
-// in unused parts of other pages. Only a VACUUM writes a file without these copies. So each transaction that erases
-// profiles adds a row to `erasures`, which says that a VACUUM is due. Replaced texts need no row: the VACUUM after
-// their profile's erasure removes their copies too.
+// in unused parts of other pages. Only a VACUUM writes a file without these copies, so each transaction that erases
+// profiles says that one is wanted. Replaced texts need none: the VACUUM after their profile's erasure removes their
+// copies too.
 
-/** Which erasures still need a VACUUM. */
-export type Erasures = {
-  /** The number of the latest transaction that erased profiles; 0 if there was none. */
-  lastSeq: number;
-  /** The time of the first erasure since the last VACUUM; null if there is none. */
-  tracesSinceMs: number | null;
-  /** When a VACUUM last removed the copies of an erasure; null if never. */
-  vacuumedAtMs: number | null;
-};
-
-/** Records that copies of erased text may be left in the file. Call inside the transaction that erases profiles. */
-export function noteErasure(sqlite: Sqlite, nowMs: number): void {
-  sqlite.query('INSERT INTO erasures (at) VALUES (?)').run(nowMs);
+/** Records that a VACUUM is wanted. Call inside the transaction that erases profiles. */
+export function noteErasure(sqlite: Sqlite): void {
+  // Another value each time, so that a VACUUM that runs meanwhile does not count for this erasure.
+  storeFact(sqlite, 'vacuum wanted', crypto.randomUUID());
 }
 
 /** How long the id of an erased profile is kept. An import is refused if its data was read longer ago (as-of.ts). */
@@ -47,22 +38,4 @@ export function dropErasedProfiles(sqlite: Sqlite, nowMs: number): boolean {
   const drop = 'DELETE FROM erased_profiles WHERE id IN (SELECT id FROM erased_profiles WHERE at < ? LIMIT ?)';
   const { changes } = sqlite.query(drop).run(nowMs - KEPT_AFTER_ERASURE_MS, MAX_ROWS_PER_STEP);
   return changes === MAX_ROWS_PER_STEP;
-}
-
-/** Reads which erasures still need a VACUUM. */
-export function readErasures(sqlite: Sqlite): Erasures {
-  return sqlite
-    .query(
-      `SELECT coalesce(max(seq), 0) AS lastSeq, max(vacuumed_at) AS vacuumedAtMs,
-         min(iif(vacuumed_at IS NULL, at, NULL)) AS tracesSinceMs FROM erasures`,
-    )
-    .get() as Erasures;
-}
-
-/** Records that a VACUUM has removed the copies of all erasures up to `lastSeq`, the latest one when it began. */
-export function noteVacuum(sqlite: Sqlite, lastSeq: number, clock: Pick<Clock, 'nowMs'>): void {
-  prepareWrite(sqlite, () => {
-    sqlite.query('DELETE FROM erasures WHERE seq < ?').run(lastSeq);
-    sqlite.query('UPDATE erasures SET vacuumed_at = ? WHERE seq = ?').run(clock.nowMs(), lastSeq);
-  })();
 }

@@ -6,7 +6,6 @@ import { noteErasedProfile, noteErasure } from '../db/erasures.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { writeProfiles } from '../db/write.ts';
-import { emptyLog } from '../db-files/empty-log.ts';
 import type { Deps } from '../deps.ts';
 import { noteAddressChange, noteBan } from '../keys/life/profile-change.ts';
 import type { MailConfig } from '../mail/outbox.ts';
@@ -18,26 +17,24 @@ import { addServiceEvent } from './service-log.ts';
 
 /**
  * Erases a profile permanently: deletes its row, names and links, and ends and clears its keys, whose history names
- * `by`. Returns what was erased; `warning` is a sentence if the write-ahead log may still contain some of it, otherwise
- * null. Throws `not_found`, and `changed_since` if it is no longer the version that `by` was shown.
+ * `by`. Returns what was erased. Throws `not_found`, and `changed_since` if it is no longer the version that `by` was shown.
  */
 export function eraseProfile(
   deps: Pick<Deps, 'db' | 'clock'>,
   id: number,
   by: Actor,
-): { id: number; username: string; warning: string | null } {
-  const erased = writeProfiles(deps.db, (tx) => {
+): { id: number; username: string } {
+  return writeProfiles(deps.db, (tx) => {
     refuseUnlikeProfile(tx, id, by);
     const { username } = readProfile(tx, id);
     const nowMs = deps.clock.nowMs();
     eraseById(tx, id, by, nowMs);
     noteErasedProfile(deps.db.$client, id, { atMs: nowMs, nowMs });
-    noteErasure(deps.db.$client, nowMs);
+    noteErasure(deps.db.$client);
     addServiceEvent(tx, { atMs: nowMs, by, event: 'erased' });
     noteChanges(deps.db.$client, null);
     return { id, username };
   });
-  return { ...erased, warning: emptyLog(deps.db) };
 }
 
 /**
@@ -56,7 +53,7 @@ export function eraseProfiles(
       if (eraseById(tx, uid, by, nowMs)) count++;
       noteErasedProfile(db.$client, uid, { atMs, nowMs });
     }
-    noteErasure(db.$client, nowMs);
+    noteErasure(db.$client);
     if (count > 0) addServiceEvent(tx, { atMs: nowMs, by, event: 'erased', count });
     noteChanges(db.$client, null);
   });

@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { orClose } from '../db/connect.ts';
 import { withTables } from '../db/tables.ts';
-import { closeDatabase, openDatabase } from '../db-files/open.ts';
 import { createDeps } from '../deps.ts';
+import { openDatabase } from '../files/open.ts';
 import type { Access } from './access.ts';
 import { closeSessionsFile, isInPlace, openSessionsFile, type SessionsFile } from './sessions-file.ts';
 
@@ -21,7 +21,7 @@ export function openAccess(config: Config): Access {
 /** Closes the connections from {@link openAccess}. */
 export function closeAccess({ db, sessions }: Access): void {
   closeSessionsFile(sessions);
-  closeDatabase(db);
+  db.$client.close();
 }
 
 /**

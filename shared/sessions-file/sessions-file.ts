@@ -1,15 +1,13 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { eq, sql } from 'drizzle-orm';
-import { type Db, openBare, openFile, orClose, type Sqlite } from '../db/connect.ts';
+import { type Db, openFile, orClose, type Sqlite } from '../db/connect.ts';
 import { databaseFault, isDamage } from '../db/faults.ts';
 import { makeFileLike } from '../db/owner.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { realPath } from '../db/real-path.ts';
 import { withTables } from '../db/tables.ts';
-import { refuseSecondName } from '../db-files/disk.ts';
-import { checkpoint } from '../db-files/empty-log.ts';
-import { damages } from '../db-files/snapshot.ts';
 import { AppError, fileRefusal } from '../errors.ts';
+import { checkpoint } from '../files/log-keeper.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { settings } from './schema.ts';
 import { sessionsPath } from './sessions-path.ts';
@@ -41,7 +39,6 @@ export function openSessionsFile(
 ): SessionsFile {
   const path = sessionsPath(databasePath);
   return guardSessions(path, () => {
-    refuseSecondName(path);
     makeFileLike(realPath(databasePath), path);
     // A commit survives a power cut only after `flushSessions`.
     const sqlite = openFile(path, busyTimeoutMs, { check: refuseForeign, isDurable: false });
@@ -68,20 +65,6 @@ export function removeSessionsFile(databasePath: string): void {
   // The log is removed last: SQLite ignores a log without its file, while the file without its log could be an older
   // state in which an ended session is still alive.
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-}
-
-/** The problems of the sessions file of a main database, as clauses; none if the file is missing. Changes nothing. */
-export function sessionsFaults(databasePath: string): string[] {
-  const path = sessionsPath(databasePath);
-  if (!existsSync(path)) return [];
-  try {
-    using sqlite = openBare(path, 'read');
-    refuseForeign(sqlite);
-    return damages(sqlite).map((damage) => `the sessions file is damaged: ${damage}`);
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    return [`the sessions file can't be read (${code ?? message})`];
-  }
 }
 
 /**

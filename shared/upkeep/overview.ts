@@ -3,14 +3,14 @@ import { DAY_MS, isoTime } from '../clock.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import { profileNames } from '../db/schema/profiles.ts';
-import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
 import type { Deps } from '../deps.ts';
+import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
+import { type ImportStatus, lastImportOf } from '../files/status.ts';
 import { eachOutcome, type Outcomes, USAGE_OUTCOMES } from '../keys/usage-outcomes.ts';
 import { type Level, readLevels, scarcest } from '../limits/levels.ts';
 import { type MailStatus, readMailStatus } from '../mail/outbox.ts';
 import { readKeyStats } from '../usage/key-stats.ts';
 import { dayOf } from '../usage/usage-counter.ts';
-import { type ImportStatus, lastImportOf } from './status.ts';
 
 /** A key in a list. The name of the profile is null once it is erased. */
 export type NamedKey = { identifier: string; name: string; profile: string | null };

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../../shared/db-files/open.ts';
+import { openDatabase } from '../../shared/files/open.ts';
 import { commandEnvironment, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
 import { openTerminal } from '../support/machine/terminal.ts';
 import { tempFolder, testDeps } from '../support/world.ts';

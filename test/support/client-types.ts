@@ -7,8 +7,8 @@ import { createLog } from '../../server/observability/log.ts';
 import { closeService, createService } from '../../server/service.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { withTables } from '../../shared/db/tables.ts';
-import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps } from '../../shared/deps.ts';
+import { openDatabase } from '../../shared/files/open.ts';
 
 // Writes what clients of the API generate from /openapi.json, and what test/server/docs/client.test.ts uses; nothing of it is
 // committed. `api-types.ts` has types by openapi-typescript, `api-client/` a client by hey-api that checks every response.

@@ -2,7 +2,7 @@ import { noteChanges } from '../../shared/db/changes.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { profileNames, profiles } from '../../shared/db/schema/profiles.ts';
 import { writeProfiles } from '../../shared/db/write.ts';
-import { openDatabase } from '../../shared/db-files/open.ts';
+import { openDatabase } from '../../shared/files/open.ts';
 import { foldName } from '../../shared/profiles/name.ts';
 
 type Columns = Partial<typeof profiles.$inferInsert> & { aliases?: string[] };

@@ -1,12 +1,12 @@
 import { afterAll } from 'bun:test';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../shared/clock.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
 import { withTables } from '../../shared/db/tables.ts';
-import { openDatabase } from '../../shared/db-files/open.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
+import { openDatabase } from '../../shared/files/open.ts';
 import { KEEP_FOLDER, notedRandom } from './secret-search.ts';
 
 /** Makes a temporary folder, mode 0700, removed after the test file, or at the end of run.ts. */
@@ -50,13 +50,10 @@ export function copying(make: () => string): (path: string) => void {
   };
 }
 
-let reserveBytes = 0;
-
 /** Creates an empty database with the current schema. Migrating a new file would take ten times as long. */
 const createDatabase = copying(() => {
   const path = join(tempFolder(), 'empty.db');
   openDatabase(path, 'serve').$client.close();
-  reserveBytes = statSync(`${path}.reserve`).size;
   return path;
 });
 
@@ -72,11 +69,6 @@ export function testDeps(
   const databasePath = variables?.DATABASE_PATH ?? join(folder, 'profiles.db');
   const config = testConfig({ DATABASE_PATH: databasePath, MAIL_URL: `file:${join(folder, 'mail')}`, ...variables });
   createDatabase(databasePath);
-  // A reserve file without blocks on the disk takes less time, as a thousand tests create one.
-  if (databasePath === join(folder, 'profiles.db')) {
-    writeFileSync(`${databasePath}.reserve`, '', { mode: 0o600 });
-    truncateSync(`${databasePath}.reserve`, reserveBytes);
-  }
   const db = withTables(openDatabase(databasePath, 'serve'));
   db.$client.run('PRAGMA synchronous = OFF');
   afterAll(() => db.$client.close());

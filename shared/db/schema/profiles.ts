@@ -118,16 +118,8 @@ export const profileChanges = sqliteTable('profile_changes', {
   profileIds: text('profile_ids', { mode: 'json' }).$type<number[]>(),
 });
 
-/**
- * Transactions that erased profiles (`shared/db/erasures.ts`): the latest that a VACUUM has covered, and all later
- * ones. A row says when, but not who was erased.
- */
-export const erasures = sqliteTable('erasures', {
-  seq: integer().primaryKey(),
-  at: integer().notNull(),
-  /** Null while copies of erased text may be left in unused parts of the file. */
-  vacuumedAt: integer('vacuumed_at'),
-});
+/** Single facts about the database (`shared/db/facts.ts`). */
+export const facts = sqliteTable('facts', { name: text().primaryKey(), value: text().notNull() });
 
 /**
  * Profiles erased in the last 40 days (`shared/db/erasures.ts`), so that a file that was read earlier does not restore

@@ -50,7 +50,7 @@ function applyLines(state: ApplyState, tx: Tx, entries: Iterable<Entry>, options
   }
   settlePendingNames(pending, options.takenAt, options.conflict);
   if (done.deleted > 0) {
-    noteErasure(sqlite, times.nowMs);
+    noteErasure(sqlite);
     options.onKeys.erased(tx, done.deleted, times.nowMs);
   }
   if (done.deleted > 0 || state.changed.size > 0) noteChanges(sqlite, done.deleted > 0 ? null : state.changed);

@@ -1,5 +1,5 @@
-import type { LogKeeper } from '../../db-files/log-keeper.ts';
 import type { Deps } from '../../deps.ts';
+import type { LogKeeper } from '../../files/log-keeper.ts';
 import { type LineRefusal, type ProfileLine, parseLine } from '../edit/line.ts';
 import type { Loser } from '../edit/name-conflicts.ts';
 import type { Entry } from '../edit/pass.ts';

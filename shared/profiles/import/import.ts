@@ -1,10 +1,8 @@
 import type { Actor } from '../../actor.ts';
 import { guardDatabase } from '../../db/faults.ts';
-import { emptyLog } from '../../db-files/empty-log.ts';
-import { lockForImport } from '../../db-files/import-lock.ts';
-import { keepLogShort } from '../../db-files/log-keeper.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError, isForOperator } from '../../errors.ts';
+import { keepLogShort } from '../../files/log-keeper.ts';
 import { createApplier } from '../edit/apply.ts';
 import type { EffectsOnKeys } from '../edit/pass.ts';
 import { storeLastImport } from '../last-import.ts';
@@ -49,16 +47,14 @@ export type ImportOptions = {
   /** Called for each refused line; with `strict`, conflicts come in no particular order. */
   onRefused?: (refused: RefusedLine) => void;
   /**
-   * Called with a sentence if the write-ahead log still contains erased data, or if the time of the last import can't
-   * be stored.
+   * Called with a sentence if the time of the last import can't be stored.
    */
   onWarning?: (sentence: string) => void;
 };
 
 /**
  * Imports JSON Lines into the database (docs/profiles.md): upserts by id, erasures, refusals. Memory use does not grow
- * with the file. A batch is applied completely or not at all, whatever stops the process. Waits while the database is
- * being vacuumed. Throws `refused` if the source can't be read or contains no line, and the errors of `write`. Batches
+ * with the file. A batch is applied completely or not at all, whatever stops the process. Throws `refused` if the source can't be read or contains no line, and the errors of `write`. Batches
  * committed before an error stay; the error is then `done_in_part`, and its sentence says how many lines were applied.
  */
 export async function importProfiles(
@@ -66,11 +62,6 @@ export async function importProfiles(
   source: ImportSource,
   options: ImportOptions,
 ): Promise<ImportOutcome> {
-  using _ = await lockForImport(deps.db.$client.filename);
-  return await importLocked(deps, source, options);
-}
-
-async function importLocked(deps: ImportDeps, source: ImportSource, options: ImportOptions): Promise<ImportOutcome> {
   const { db, clock } = deps;
   const { onWarning = () => {} } = options;
   const run = prepareRun(deps, options);
@@ -99,8 +90,6 @@ async function importLocked(deps: ImportDeps, source: ImportSource, options: Imp
       onWarning(`The import is done, but "status" will not show it. ${error.message}`);
     }
   }
-  const warning = erased > 0 ? emptyLog(db) : null;
-  if (warning !== null) onWarning(warning);
   return outcome;
 }
 

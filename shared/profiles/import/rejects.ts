@@ -10,7 +10,6 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { isDatabaseFile } from '../../db-files/database-files.ts';
 import { AppError, fileRefusal } from '../../errors.ts';
 
 /** The file for the refused lines of an import, unchanged. */
@@ -80,7 +79,11 @@ const LINE_FEED = Buffer.from('\n');
 /** Opens the file without emptying it, so that all further checks are about this very file. */
 function openChecked(path: string, inputs: readonly (string | number)[], databasePath: string | null): number {
   const taken = fileOf(path);
-  if (isDatabaseFile(path, databasePath)) throw new AppError('usage', `--rejects names a file of a database: ${path}.`);
+  const database =
+    databasePath === null ? [] : ['', '-wal', '-shm', '.lock'].map((suffix) => fileOf(databasePath + suffix));
+  if (taken !== undefined && database.some((file) => isSame(taken, file))) {
+    throw new AppError('usage', `--rejects names a file of the database: ${path}.`);
+  }
   if (taken !== undefined && inputs.some((input) => isSame(taken, fileOf(input)))) {
     throw new AppError('usage', `--rejects names a file that the import itself reads: ${path}.`);
   }

@@ -5,19 +5,23 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { openBare } from '../../../shared/db/connect.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
-import { checkDatabase } from '../../../shared/upkeep/check.ts';
-import { readLastBackup } from '../../../shared/upkeep/last-backup.ts';
+import { checkDatabase } from '../../../shared/files/check.ts';
+import { readLastBackup } from '../../../shared/files/copy.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
+import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
+import { onBox } from '../../support/actors.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { exportText, importLines, jsonLines } from '../../support/import.ts';
-import { issue } from '../../support/keys.ts';
+import { issue, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -32,7 +36,7 @@ async function world() {
 }
 
 describe('db backup', () => {
-  test('writes a complete copy with mode 0600, prints its size, and records time and file', async () => {
+  test('writes a complete copy with mode 0600, and prints its size', async () => {
     const { deps, folder, backup } = await world();
     const { secret } = await issue(deps, { profile: 'Ada' });
     const file = join(folder, 'copy.db');
@@ -42,13 +46,43 @@ describe('db backup', () => {
     expect(done).toMatchObject({ code: 0, stderr: '' });
     expect(done.stdout).toMatch(/^Backed up 1 profile and 1 key to .*copy\.db \(\d+\.\d KiB\)\.\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(statSync(`${deps.config.databasePath}.last-backup`).mode & 0o777).toBe(0o600);
-    expect(readLastBackup(deps.config.databasePath)).toEqual({ at: expect.stringMatching(/Z$/), file });
+    expect(readLastBackup(deps.db.$client)).toBeNull();
     const copy = withTables(openDatabase(file, 'use'));
     expect(await exportText({ db: copy })).toBe(await exportText(deps));
     expect(checkDatabase(copy).faults).toEqual([]);
     copy.$client.close();
     expect(readFileSync(file, 'latin1')).not.toContain(secret.slice(13));
+  });
+
+  test('records time and file of a scheduled one alone', async () => {
+    const { deps, folder, backup } = await world();
+    const file = join(folder, 'nightly.db');
+    expect((await backup(file, '--scheduled')).code).toBe(0);
+    expect(readLastBackup(deps.db.$client)).toEqual({ at: expect.stringMatching(/Z$/), file });
+  });
+
+  test('has no sign-ins and no waiting mails, not even in unused parts of the file', async () => {
+    const { deps, folder, backup } = await world();
+    const rejected = await request(deps, { profile: 'Ada' });
+    rejectKey(deps, { identifier: rejected, reason: 'The reason in a waiting mail.', by: onBox('admin') });
+    expect(deps.db.$client.query('SELECT count(*) FROM mails').values()).toEqual([[1]]);
+    const file = join(folder, 'copy.db');
+    expect((await backup(file)).code).toBe(0);
+    const copy = openBare(file, 'read');
+    expect(copy.query('SELECT count(*) FROM mails').values()).toEqual([[0]]);
+    copy.close();
+    // Once in the history.
+    expect(readFileSync(file, 'latin1').split('The reason in a waiting mail').length).toBe(2);
+  });
+
+  test('refuses a name at which another backup is being made, or was killed', async () => {
+    const { folder, backup } = await world();
+    const file = join(folder, 'copy.db');
+    writeFileSync(`${file}.unfinished`, 'half a copy');
+    expect(await backup(file)).toMatchObject({ code: 1, stderr: expect.stringContaining('remove that file') });
+    expect(readFileSync(`${file}.unfinished`, 'utf8')).toBe('half a copy');
+    rmSync(`${file}.unfinished`);
+    expect((await backup(file)).code).toBe(0);
   });
 
   test('with --json prints the file and its counts', async () => {
@@ -162,15 +196,12 @@ describe('db check', () => {
       stderr: '',
     });
     expect(JSON.parse((await check('--json')).stdout)).toEqual({ ok: true, faults: [] });
-    deps.db.$client.run("UPDATE profiles SET username = 'eve'");
-    deps.db.$client.run('CREATE TABLE "notes\u001b[2J" (x)');
-    const faults = [
-      'the table notes[2J does not belong to Profile Lookup',
-      'profile 7: the first of its names is not its username',
-    ];
-    expect(await check()).toEqual({ code: 1, stdout: `${faults.join('\n')}\n`, stderr: '2 problems found.\n' });
+    deps.db.$client.run('PRAGMA ignore_check_constraints = ON');
+    deps.db.$client.run('UPDATE profiles SET banned = 7');
+    const fault = 'CHECK constraint failed in profiles';
+    expect(await check()).toEqual({ code: 1, stdout: `${fault}\n`, stderr: '1 problem found.\n' });
     const json = await check('--json');
-    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, faults: { length: 2 } });
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, faults: [fault] });
     expect(json.code).toBe(1);
   });
 });

@@ -14,17 +14,17 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { openBare, openFile } from '../../../shared/db/connect.ts';
-import { MIGRATIONS, migrate } from '../../../shared/db/migrate.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
-import { backupDatabase } from '../../../shared/upkeep/backup.ts';
-import { prepareRestore } from '../../../shared/upkeep/restore.ts';
+import { migrate } from '../../../shared/db/migrate.ts';
+import { copyDatabase } from '../../../shared/files/copy.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
+import { prepareRestore } from '../../../shared/files/restore.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
-import { runCommand } from '../../support/machine/command.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
+import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { usernamesIn } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
@@ -50,9 +50,9 @@ async function makeBackups() {
   const { db, file } = commandsIn(made);
   const deps = testDeps();
   await importLines(deps, [{ id: 1, username: 'ada' }]);
-  backupDatabase(deps.db, file);
+  copyDatabase(deps.db.$client, file, () => {});
   await importLines(deps, [{ id: 2, username: 'bob' }], { merge: true });
-  backupDatabase(deps.db, other);
+  copyDatabase(deps.db.$client, other, () => {});
   copyFileSync(other, db);
 }
 
@@ -66,61 +66,12 @@ function world() {
   return { folder, db, file, run, put, names, aside };
 }
 
-describe('a backup that changes before the answer', () => {
-  /** Replaces a backup by the other one, with a new file. */
-  const replace = (file: string) => {
-    copyFileSync(other, `${file}.new`);
-    renameSync(`${file}.new`, file);
-  };
-
-  const changes: [how: string, change: (file: string) => void][] = [
-    ['because it is replaced', replace],
-    ['because it is overwritten', (file) => copyFileSync(other, file)],
-    [
-      'because it gets a write-ahead log',
-      (file) => {
-        const open = openFile(file, 1000);
-        open.run("UPDATE profiles SET username = 'eve'");
-        const log = readFileSync(`${file}-wal`);
-        open.close();
-        writeFileSync(`${file}-wal`, log);
-      },
-    ],
-  ];
-  test.each(changes)('%s is refused, and the database stays unchanged', async (_how, change) => {
-    const { db, file, names, aside } = world();
-    const restore = prepareRestore(db, file);
-    change(file);
-    const error = await refusal(() => restore.run(onBox('root')));
-    restore.release();
-    expect(error.code).toBe('changed_since');
-    expect([names(), aside()]).toEqual([['ada', 'bob'], []]);
-  });
-
-  test('is restored after a second yes, to a question with its new counts', async () => {
-    const { db, file, put, names } = world();
-    await put({ id: 3, username: 'eve' });
-    const terminal = openTerminal(['db', 'restore', file, '--db', db]);
-    await terminal.see('(1 profile, 0 keys)?');
-    replace(file);
-    terminal.type(`y${KEY.enter}`);
-    await terminal.see('has changed since it was shown: it was written to or replaced. Nothing was done.');
-    await terminal.see('(2 profiles, 0 keys)?');
-    expect(names()).toEqual(['ada', 'bob', 'eve']);
-    terminal.type(`y${KEY.enter}`);
-    await terminal.see('Restored 2 profiles and 0 keys');
-    expect(await terminal.exited).toBe(0);
-    expect(names()).toEqual(['ada', 'bob']);
-  });
-});
-
 describe('db restore', () => {
   test('replaces the database with the backup, and keeps all of the old database', async () => {
     const { folder, db, file, run, names, aside } = world();
     const before = readFileSync(file);
     const done = await run('db', 'restore', file, '--yes');
     expect(done).toMatchObject({ code: 0, stdout: `Restored 1 profile and 0 keys from ${file}.\n` });
-    expect(done.stderr).toContain('Keys revoked since this backup, if any, are back in their former state.');
     expect(names()).toEqual(['ada']);
     expect(statSync(db).mode & 0o777).toBe(0o600);
     const [kept = '', ...more] = aside();
@@ -144,37 +95,12 @@ describe('db restore', () => {
     expect(names(join(folder, aside()[0] as string))).toEqual(['ada', 'robert']);
   });
 
-  test('drops mails that are waiting in the backup, and names each once for all its recipients', async () => {
-    const { folder, run, put } = world();
-    await put({ id: 1, username: 'ada', email: 'ada@example.org' });
-    const file = join(folder, 'with-request.sqlite');
-    const words = ['--profile', 'ada', '--name', 'Bot', '--permission', 'api.lookup', '--description', 'd'.repeat(80)];
-    const variables = { ADMIN_EMAIL: 'a@example.org,b@example.org' };
-    const database = ['--db', join(folder, 'profiles.db')];
-    const asked = await profilectl(['keys', 'request', ...words, ...database], { variables });
-    const [identifier] = asked.stdout.split(' ');
-    await run('db', 'backup', file);
-    const done = await run('db', 'restore', file, '--yes');
-    expect(done.stderr).toContain(
-      `2 mails waiting in the backup may have been sent since, and will not be sent: request about key ${identifier}.`,
-    );
-  });
-
   test('works without a database, and ignores a stale write-ahead log', async () => {
     const { folder, db, file, run, names, aside } = world();
     const elsewhere = join(folder, 'new/place/profiles.db');
     const done = await profilectl(['db', 'restore', file, '--yes', '--json', '--db', elsewhere]);
-    const people = { admins: [], passkeys: [], tokens: [], areRestored: true };
-    const shown = {
-      file,
-      profiles: 1,
-      keys: 0,
-      keptAside: null,
-      droppedMails: [],
-      people,
-      erasedAgain: null,
-    };
-    expect(JSON.parse(done.stdout)).toEqual(shown);
+    const kept = { erased: [], banned: [], keys: [], admins: [], passkeys: [], tokens: [] };
+    expect(JSON.parse(done.stdout)).toEqual({ file, profiles: 1, keys: 0, replaced: null, kept });
     expect(names(elsewhere)).toEqual(['ada']);
     const sqlite = openDatabase(db, 'use').$client;
     sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
@@ -259,27 +185,9 @@ describe('db restore', () => {
       return path;
     };
     const banned = changed('banned', 'PRAGMA ignore_check_constraints = ON', 'UPDATE profiles SET banned = 7');
-    // The triggers would also prevent that profiles are erased again.
-    const hindering = changed('more', 'CREATE TRIGGER back BEFORE DELETE ON profiles BEGIN SELECT RAISE(IGNORE); END');
-    const replaced = changed(
-      'other',
-      'DROP TRIGGER api_keys_never_deleted',
-      'CREATE TRIGGER api_keys_never_deleted AFTER DELETE ON profiles BEGIN SELECT 1; END',
-    );
     const cases: [string, RegExp][] = [
       [torn, /damaged|can't be used/],
       [banned, /banned is damaged: CHECK constraint failed/],
-      [hindering, /was changed outside of this program: it has a trigger back/],
-      [replaced, /was changed outside of this program: it lacks the trigger api_keys_never_deleted/],
-      [changed('fewer', 'DROP TABLE erased_profiles'), /was changed outside of this program: it lacks the table /],
-      [
-        changed(
-          'view',
-          'DROP TABLE erased_profiles',
-          'CREATE VIEW erased_profiles AS SELECT id, 9e15 AS at FROM profiles',
-        ),
-        /was changed outside of this program: it lacks the table erased_profiles/,
-      ],
       [newer, /newer version/],
       [db, /the database itself/],
       [text, /not a Profile Lookup database/],
@@ -289,7 +197,7 @@ describe('db restore', () => {
       [folder, /not a file/],
     ];
     const restore = (source: string) => {
-      const prepared = prepareRestore(db, source);
+      const prepared = prepareRestore(db, source, MAIL_CONFIG);
       try {
         prepared.run(onBox('root'));
       } finally {
@@ -300,25 +208,36 @@ describe('db restore', () => {
       const error = await refusal(() => restore(source));
       expect([error.code, error.message]).toEqual(['refused', expect.stringMatching(sentence)]);
     }
-    const done = await runCommand(['db', 'restore', hindering, '--yes', '--db', db]);
-    expect(done).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringContaining('was changed outside of this program'),
-    });
     expect(names()).toEqual(['ada', 'bob']);
     expect(aside()).toEqual([]);
     expect(readdirSync(folder).filter((name) => name.includes('unfinished'))).toEqual([]);
   });
 
-  test('restores a backup of an older schema as it is', async () => {
+  test('upgrades a backup of an older schema', async () => {
     const { db, file } = world();
     const { words } = nextVersion();
     const done = await profilectl(['db', 'restore', file, '--yes', '--db', db], { program: words });
     expect(done.code).toBe(0);
     const found = openBare(db, 'read');
-    expect(found.query('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length });
+    expect(found.query('PRAGMA user_version').get()).toEqual({ user_version: NEXT_MIGRATIONS.length });
     found.close();
+  });
+
+  test('removes what a killed restore left, which status names', async () => {
+    const { folder, db, file, run } = world();
+    writeFileSync(`${db}.unfinished`, 'half a copy');
+    const { warnings, keptCopies } = JSON.parse((await run('status', '--json')).stdout);
+    expect(keptCopies).toEqual([`${db}.unfinished`]);
+    expect(warnings.join()).toContain(`${db}.unfinished is a copy of this database, which erasures do not reach`);
+    expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
+    const left = readdirSync(folder)
+      .filter((name) => !/^profiles\.db(-wal|-shm|\.lock)?$/.test(name))
+      .sort();
+    expect(left).toEqual([
+      'backup.sqlite',
+      expect.stringMatching(/^profiles\.db\.before-restore-\d{8}T\d{6}\.\d{3}Z$/),
+    ]);
+    expect(JSON.parse((await run('status', '--json')).stdout).keptCopies).toEqual([join(folder, left[1] as string)]);
   });
 
   test.each([
@@ -332,11 +251,11 @@ describe('db restore', () => {
         sqlite.close();
       },
     ],
-  ])('replaces %s like any other database, without calling it damaged', async (_what, make) => {
+  ])('replaces %s like any other database', async (_what, make) => {
     const { db, file, run, names, aside } = world();
     make(db);
     const done = await run('db', 'restore', file, '--yes');
-    expect(done).toMatchObject({ code: 0, stderr: expect.not.stringContaining('damaged') });
+    expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('kept as') });
     expect(names()).toEqual(['ada']);
     expect(aside()).not.toEqual([]);
   });
@@ -345,7 +264,7 @@ describe('db restore', () => {
     const { folder, db, file, run, names, aside } = world();
     writeFileSync(db, 'the disk has eaten it '.repeat(1000));
     const done = await run('db', 'restore', file, '--yes');
-    expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('it is damaged') });
+    expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining("can't be read: nothing that was ended") });
     expect(names()).toEqual(['ada']);
     expect(readFileSync(join(folder, aside()[0] as string), 'utf8')).toStartWith('the disk has eaten it');
   });
@@ -378,7 +297,7 @@ describe('db restore', () => {
     const damaged = readFileSync(db).fill(0xa5, 8192);
     writeFileSync(db, damaged);
     const done = await run('db', 'restore', file, '--yes');
-    expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('it is damaged') });
+    expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining("can't be read: nothing that was ended") });
     expect(names()).toEqual(['ada']);
     expect(
       readFileSync(join(folder, aside()[0] as string))

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
 import { eventually } from '../../support/eventually.ts';
 import { jsonLines } from '../../support/import.ts';

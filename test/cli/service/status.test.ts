@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../shared/clock.ts';
+import { storeFact } from '../../../shared/db/facts.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { userName } from '../../../shared/user.ts';
 import { onBox } from '../../support/actors.ts';
@@ -37,7 +38,7 @@ function world(ageDays = 0) {
     return { ...found, warnings: found.warnings.filter((warning: string) => !ABOUT_DISK.test(warning)) };
   };
   const text = async (variables: Record<string, string> = {}) =>
-    (await runCommand(['status'], { variables: { ...base, ...variables } })).stdout.replace(ABOUT_DISK, '');
+    (await runCommand(['status', '--all'], { variables: { ...base, ...variables } })).stdout.replace(ABOUT_DISK, '');
   return { deps, clock, databasePath, base, status, text };
 }
 
@@ -53,13 +54,14 @@ describe('status without a running server', () => {
     expect(found.queue.pending).toBe(1);
     expect(found.warnings).toEqual([
       'MAIL_URL is not set: no key can be approved.',
-      'No backup has been made yet; "profilectl db backup <file>" makes one.',
+      'No backup has been made by a timer; "profilectl db backup --scheduled <file>" is for that.',
       `These keys expire within 30 days: ${identifier}.`,
+      'The server is not running.',
     ]);
     const shown = await text({ MAIL_URL: '' });
     expect(shown).toMatch(/^Server +not running$/m);
     expect(shown).toMatch(/^Queue +1 request, the oldest waiting for \d+s$/m);
-    expect(shown.match(/^Warning: /gm)).toHaveLength(3);
+    expect(shown.match(/^Warning: /gm)).toHaveLength(4);
   });
 
   test('counts the profiles, and says where the variables come from', async () => {
@@ -67,7 +69,7 @@ describe('status without a running server', () => {
     insertProfile(deps.db, { id: 2, username: 'banned', banned: true });
     const file = join(deps.folder, 'settings');
     writeFileSync(file, 'CONTACT=help@example.org\n', { mode: 0o600 });
-    const words = ['status', '--env-file', file];
+    const words = ['status', '--all', '--env-file', file];
     const { stdout } = await runCommand([...words, '--json'], { variables: base });
     expect(JSON.parse(stdout)).toMatchObject({
       profiles: { total: 2, banned: 1 },
@@ -107,16 +109,19 @@ describe('status without a running server', () => {
     const { deps, status, databasePath } = world(8);
     await request(deps);
     const file = join(deps.folder, 'backup.db');
-    await runCommand(['db', 'backup', file], { variables: { DATABASE_PATH: databasePath } });
+    await runCommand(['db', 'backup', '--scheduled', file], { variables: { DATABASE_PATH: databasePath } });
     const young = await status();
     expect(young.lastBackup.file).toBe(file);
-    expect(young.warnings).toEqual(['A request has been waiting for a decision for 8 days.']);
+    expect(young.warnings).toEqual([
+      'A request has been waiting for a decision for 8 days.',
+      'The server is not running.',
+    ]);
     const at = new Date(systemClock.nowMs() - 7 * DAY_MS).toISOString();
-    writeFileSync(`${databasePath}.last-backup`, JSON.stringify({ at, file }));
+    storeFact(deps.db.$client, 'last backup', JSON.stringify({ at, file }));
     chmodSync(databasePath, 0o644);
     const { warnings } = await status();
     expect(warnings[0]).toContain('mode 644');
-    expect(warnings).toContain('The last backup is 7 days old.');
+    expect(warnings).toContain('The last backup by a timer is 7 days old.');
   });
 
   test('shows the last import with its actor and counts', async () => {
@@ -149,7 +154,7 @@ describe('status without a running server', () => {
   test('warns about a certificate that can’t be read, but not about a valid one', async () => {
     const { deps, status } = world();
     const { certFile, keyFile } = testCertificate();
-    expect((await status({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile })).warnings).toHaveLength(1);
+    expect((await status({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile })).warnings).toHaveLength(2);
     const broken = join(deps.folder, 'broken.pem');
     writeFileSync(broken, 'none');
     const { warnings } = await status({ TLS_CERT_FILE: broken, TLS_KEY_FILE: keyFile });
@@ -169,6 +174,18 @@ describe('status without a running server', () => {
 });
 
 describe('status with a running server', () => {
+  test('prints only what needs attention, or that all is well', async () => {
+    const { deps, base, databasePath } = world();
+    const server = await startServerProcess(base);
+    const variables = { ...base, PORT: String(server.port) };
+    const shown = async () => (await runCommand(['status'], { variables })).stdout.replace(ABOUT_DISK, '');
+    expect(await shown()).toMatch(/^Warning: No backup has been made by a timer; .*\n$/);
+    const backup = ['db', 'backup', '--scheduled', join(deps.folder, 'backup.db'), '--db', databasePath];
+    expect((await runCommand(backup)).code).toBe(0);
+    expect(await shown()).toBe('All well.\n');
+    expect(await server.end()).toBe(0);
+  });
+
   test('shows its URL, whether it is ready and, with METRICS_TOKEN, its uptime and request rate', async () => {
     const { base, status, text } = world();
     const METRICS_TOKEN = 'a-token';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';

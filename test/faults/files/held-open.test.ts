@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
 import { importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';

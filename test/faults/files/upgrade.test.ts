@@ -5,8 +5,8 @@ import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { MIGRATIONS, schemaVersion } from '../../../shared/db/migrate.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
+import { copyDatabase } from '../../../shared/files/copy.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
-import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { onBox } from '../../support/actors.ts';
 import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
@@ -22,11 +22,11 @@ import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 const NEXT = nextVersion();
 const { openDatabase } = (await import(
-  join(NEXT.folder, 'shared/db-files/open.ts')
-)) as typeof import('../../../shared/db-files/open.ts');
+  join(NEXT.folder, 'shared/files/open.ts')
+)) as typeof import('../../../shared/files/open.ts');
 const { checkDatabase } = (await import(
-  join(NEXT.folder, 'shared/upkeep/check.ts')
-)) as typeof import('../../../shared/upkeep/check.ts');
+  join(NEXT.folder, 'shared/files/check.ts')
+)) as typeof import('../../../shared/files/check.ts');
 
 /** A database of the current version with samples and keys in every state, and an Active key's secret. */
 const { database: DATABASE, secret: SECRET } = await makeSample();
@@ -46,7 +46,7 @@ async function makeSample() {
   for (const [index, state] of KEY_STATES.entries()) await keyIn(state, deps, String(names[index]));
   const { secret } = await issue(deps, { profile: 'Ada' });
   const database = join(tempFolder(), 'profiles.db');
-  backupDatabase(deps.db, database);
+  copyDatabase(deps.db.$client, database, () => {});
   return { database, secret };
 }
 
@@ -101,7 +101,7 @@ test('an upgrade killed at any moment leaves the whole old or the whole new sche
   const script = join(folder, 'open.ts');
   writeFileSync(
     script,
-    `import { openDatabase } from ${JSON.stringify(join(NEXT.folder, 'shared/db-files/open.ts'))};
+    `import { openDatabase } from ${JSON.stringify(join(NEXT.folder, 'shared/files/open.ts'))};
      console.log('ready');
      openDatabase(process.argv[2], 'serve').$client.close();`,
   );

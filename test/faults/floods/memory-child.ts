@@ -1,7 +1,7 @@
 import { systemClock } from '../../../shared/clock.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { onBox } from '../../support/actors.ts';

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { request } from '../../support/keys.ts';
 import { startLineChild } from '../../support/line-child.ts';

@@ -1,7 +1,7 @@
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { onBox } from '../../support/actors.ts';
 import { approveKey } from '../../support/keys.ts';
 import { testConfig } from '../../support/world.ts';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KeyState } from '../../../shared/db/key-columns.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { startServer } from '../../../server/main.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { listKeys, showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
 import { commandEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';

@@ -1,10 +1,10 @@
 import { keysContext, namedProfile } from '../../../cli/keys/context.ts';
 import { checkMailer } from '../../../shared/approval/approve.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { findProfile } from '../../../shared/profiles/find.ts';
 import { shownProfile } from '../../../shared/profiles/profile-version.ts';

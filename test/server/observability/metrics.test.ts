@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
 import { createMetrics } from '../../../server/observability/metrics.ts';
+import { storeFact } from '../../../shared/db/facts.ts';
 import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { onBox } from '../../support/actors.ts';
@@ -144,13 +144,11 @@ test('the age of the last backup is absent until there is one, and never negativ
   const deps = testDeps({ clock });
   const metrics = createMetrics(deps);
   const age = async () => samplesOf(await metrics.read()).profile_lookup_last_backup_age_seconds;
-  const note = (text: string) => writeFileSync(`${deps.config.databasePath}.last-backup`, text);
+  const note = (at: string) => storeFact(deps.db.$client, 'last backup', JSON.stringify({ at, file: '/b' }));
   expect(await age()).toBeUndefined();
-  note('{"at":"2025-12-');
-  expect(await age()).toBeUndefined();
-  note(JSON.stringify({ at: '2025-12-31T23:00:00.000Z', file: '/b' }));
+  note('2025-12-31T23:00:00.000Z');
   expect(await age()).toBe(3600);
-  note(JSON.stringify({ at: '2027-01-01T00:00:00.000Z', file: '/b' }));
+  note('2027-01-01T00:00:00.000Z');
   expect(await age()).toBe(0);
 });
 

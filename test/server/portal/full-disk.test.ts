@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createPortalServices } from '../../../server/portal/services.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { beginPasskeySignIn } from '../../../shared/passkeys/assertions.ts';
 import { emptyLog } from '../../../shared/sessions-file/sessions-file.ts';
 import { importLines } from '../../support/import.ts';

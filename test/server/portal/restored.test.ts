@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { copyDatabase } from '../../../shared/files/copy.ts';
 import { closeSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
-import { backupDatabase } from '../../../shared/upkeep/backup.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { testAccess } from '../../support/portal/access.ts';
 import { ADA } from '../../support/portal/owner-pages.ts';
@@ -18,7 +18,7 @@ test('after a restore, every session is refused at the next request', async () =
   // Copies, because a restore requires that nobody has the database open.
   const folder = tempFolder();
   const [backup, unchanged, restored] = ['backup.db', 'unchanged.db', 'restored.db'].map((name) => join(folder, name));
-  backupDatabase(from.db, backup as string);
+  copyDatabase(from.db.$client, backup as string, () => {});
   for (const copy of [unchanged, restored]) {
     copyFileSync(backup as string, copy as string);
     copyFileSync(from.sessions.path, `${copy}.sessions`);

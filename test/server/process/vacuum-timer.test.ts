@@ -5,11 +5,8 @@ import { thisProgram } from '../../../cli/service/same-program.ts';
 import { vacuumCommand } from '../../../cli/service/serve.ts';
 import { createLog } from '../../../server/observability/log.ts';
 import { startVacuumTimer } from '../../../server/upkeep/vacuum.ts';
-import { systemClock } from '../../../shared/clock.ts';
-import { readErasures } from '../../../shared/db/erasures.ts';
 import { MIGRATIONS } from '../../../shared/db/migrate.ts';
-import { lockForImport } from '../../../shared/db-files/import-lock.ts';
-import { vacuumDatabase } from '../../../shared/db-files/vacuum.ts';
+import { isVacuumWanted, vacuumDatabase } from '../../../shared/files/vacuum.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
@@ -22,9 +19,12 @@ import { testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
+/** Three o'clock at night, by the machine's own time. */
+const NIGHT_MS = new Date(2026, 0, 10, 3).getTime();
+
 /** A database with profiles marked by `m<id>q`, one of which was erased. */
 async function world(profiles = 3) {
-  const clock = testClock(systemClock.nowMs());
+  const clock = testClock(NIGHT_MS);
   const deps = { ...testDeps({ clock }), clock };
   const { secret } = await keyFor(deps, ['1000000/1d']);
   const ids = Array.from({ length: profiles }, (_, index) => index + 10);
@@ -69,7 +69,7 @@ test('a server runs VACUUM once after an erasure, and answers every lookup while
   }
   expect(lookups).toBeGreaterThan(1);
   expect(messages(server, /vacuumed/)).toEqual([expect.stringMatching(/^The database was vacuumed in \d+ ms/)]);
-  expect(readErasures(deps.db.$client).tracesSinceMs).toBeNull();
+  expect(isVacuumWanted(deps.db)).toBe(false);
   const files = readdirSync(deps.folder).filter((name) => name.startsWith('profiles.db'));
   for (const name of files) expect(readFileSync(join(deps.folder, name), 'latin1')).not.toContain('m10q');
   expect((await get(server, '/api/lookup/uid/11', secret)).status).toBe(200);
@@ -79,13 +79,13 @@ test('a server runs VACUUM once after an erasure, and answers every lookup while
 /** Runs the timer without a server; counts its checks and its log lines. */
 function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: readonly string[]) {
   let looks = 0;
-  const monotonicMs = () => {
+  const nowMs = () => {
     looks++;
-    return clock.monotonicMs();
+    return clock.nowMs();
   };
   const lines: string[] = [];
   const log = createLog('info', clock.nowMs, (line) => void lines.push(line));
-  const vacuuming = startVacuumTimer({ ...deps, clock: { ...clock, monotonicMs } }, log, {
+  const vacuuming = startVacuumTimer({ ...deps, clock: { ...clock, nowMs } }, log, {
     command: words,
     everyMs: 1,
   });
@@ -97,52 +97,6 @@ function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: r
   const logged = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
   return { stop: vacuuming.stop, looked, logged };
 }
-
-/** The behaviour of the command while an import is open. */
-const BUSY = `console.error('{"error":"An import is under way."}'); process.exit(75);`;
-
-test('while an import is open, one process waits for it, and another one ten minutes later', async () => {
-  const w = await world();
-  const { words, runs } = program(w.deps.folder, `if (process.argv.at(-1) === '--wait') { ${BUSY} }`);
-  const lock = await lockForImport(w.deps.config.databasePath);
-  const vacuuming = startAlone(w, words);
-  await until(() => runs() === 1);
-  await vacuuming.looked();
-  w.clock.advance(599_999);
-  await vacuuming.looked();
-  expect(runs()).toBe(1);
-  w.clock.advance(1);
-  await until(() => runs() === 2);
-  await vacuuming.stop();
-  lock.close();
-  expect(vacuuming.logged(/./)).toBe(0);
-});
-
-test('VACUUM runs between imports that follow each other without a pause', async () => {
-  const w = await world();
-  const { databasePath } = w.deps.config;
-  let imports = 0;
-  let isDone = false;
-  const importing = (async () => {
-    while (!isDone) {
-      // Between two imports only a process that already waits for the lock can acquire it.
-      const lock = await lockForImport(databasePath);
-      imports++;
-      // Longer than a VACUUM waits that is started by hand.
-      await Bun.sleep(2_000);
-      lock.close();
-    }
-  })();
-  await until(() => imports > 0);
-  const vacuuming = startAlone(w, w.words);
-  await until(() => vacuuming.logged(/was vacuumed/) === 1);
-  const before = imports;
-  await until(() => imports > before);
-  isDone = true;
-  await importing;
-  await vacuuming.stop();
-  expect(readErasures(w.deps.db.$client).tracesSinceMs).toBeNull();
-}, 30_000);
 
 test('no process is started unless a VACUUM is due, and none inherits the server’s environment', async () => {
   const w = await world();
@@ -161,19 +115,32 @@ test('no process is started unless a VACUUM is due, and none inherits the server
   expect(runs()).toBe(before);
 });
 
-test('a failed VACUUM is logged with its reason, and retried after an hour', async () => {
+test('VACUUM waits for the night', async () => {
+  const w = await world();
+  const { words, runs } = program(w.deps.folder, 'console.log(JSON.stringify({ milliseconds: 1 }));');
+  w.clock.advance(2 * HOUR_MS);
+  const vacuuming = startAlone(w, words);
+  await vacuuming.looked();
+  w.clock.advance(20 * HOUR_MS);
+  await vacuuming.looked();
+  expect(runs()).toBe(0);
+  w.clock.advance(HOUR_MS);
+  await until(() => runs() > 0);
+  await vacuuming.stop();
+});
+
+test('a failed VACUUM is logged with its reason and tried again; one that is to be tried later is not logged', async () => {
   const w = await world();
   const refuse = `console.error('Warning: nothing.'); console.error('{"error":"No room."}'); process.exit(1);`;
-  const { words, runs } = program(w.deps.folder, refuse);
-  const vacuuming = startAlone(w, words);
-  const failures = () => vacuuming.logged(/could not be vacuumed\. No room\."/);
-  await until(() => failures() === 1);
-  await vacuuming.looked();
-  expect([runs(), failures()]).toEqual([1, 1]);
-  w.clock.advance(HOUR_MS);
-  await until(() => failures() === 2);
-  await vacuuming.stop();
-  expect(runs()).toBe(2);
+  const failing = startAlone(w, program(w.deps.folder, refuse).words);
+  await until(() => failing.logged(/could not be vacuumed\. No room\."/) > 1);
+  await failing.stop();
+  const { words, runs } = program(w.deps.folder, `console.error('{"error":"Busy."}'); process.exit(75);`);
+  const before = runs();
+  const busy = startAlone(w, words);
+  await until(() => runs() > before + 1);
+  await busy.stop();
+  expect(busy.logged(/./)).toBe(0);
 });
 
 test('if an upgrade changed or removed the program of a running server, the log says to restart it', async () => {
@@ -183,10 +150,10 @@ test('if an upgrade changed or removed the program of a running server, the log 
   const upgraded = startAlone(w, [...nextVersion().words, ...own.slice(own.indexOf('db'))]);
   const change = `from ${thisProgram()} to 99.0.0, schema ${MIGRATIONS.length + 1}`;
   const sentence = `could not be vacuumed. The program was changed while the server was running, ${change}; restart the server.`;
-  await until(() => upgraded.logged(new RegExp(RegExp.escape(sentence))) === 1);
+  await until(() => upgraded.logged(new RegExp(RegExp.escape(sentence))) > 0);
   await upgraded.stop();
   const gone = startAlone(w, [join(w.deps.folder, 'none'), 'db', 'vacuum']);
-  await until(() => gone.logged(/none can't be started \(ENOENT\)\. If .* upgrade, restart the server\./) === 1);
+  await until(() => gone.logged(/none can't be started \(ENOENT\)\. If .* upgrade, restart the server\./) > 0);
   await gone.stop();
 }, 30_000);
 
@@ -204,10 +171,13 @@ test('a stopping server ends a running VACUUM, and logs no failure', async () =>
 describe('as a process', () => {
   test('"profilectl serve" starts one VACUUM, by its own program', async () => {
     const { deps } = await world();
-    const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath });
+    // A place where it is three o'clock at night; POSIX counts zones backwards.
+    const hour = (new Date().getUTCHours() + 21) % 24;
+    const TZ = `Etc/GMT${hour <= 12 ? `+${hour}` : `-${24 - hour}`}`;
+    const server = await startServerProcess({ DATABASE_PATH: deps.config.databasePath, TZ });
     await server.see(/The database was vacuumed in \d+ ms/);
     expect(await server.end()).toBe(0);
     expect(server.printed().match(/vacuum/g)).toHaveLength(1);
-    expect(readErasures(deps.db.$client).tracesSinceMs).toBeNull();
+    expect(isVacuumWanted(deps.db)).toBe(false);
   });
 });

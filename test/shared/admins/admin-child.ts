@@ -1,9 +1,9 @@
 import { addAdmin, inviteAdmin } from '../../../shared/admins/admins.ts';
 import { readConfig } from '../../../shared/config/config.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { onBox } from '../../support/actors.ts';
 import { notedRandom } from '../../support/secret-search.ts';

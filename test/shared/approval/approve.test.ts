@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/send.ts';

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { linkSync, readdirSync, readFileSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, migrate, schemaState } from '../../../shared/db/migrate.ts';
@@ -11,9 +11,9 @@ import * as profiles from '../../../shared/db/schema/profiles.ts';
 import * as serviceEvents from '../../../shared/db/schema/service-events.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { write } from '../../../shared/db/write.ts';
-import { looseModes } from '../../../shared/db-files/loose-modes.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
-import { isServed, lockForServing } from '../../../shared/db-files/serving.ts';
+import { looseModes } from '../../../shared/file-mode.ts';
+import { isServed, lockForServing } from '../../../shared/files/lock.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { NEXT_MIGRATIONS } from '../../support/machine/upgrade.ts';
 import { tablesIn, tablesOf } from '../../support/storage/tables.ts';
@@ -32,7 +32,7 @@ test('processes that open new databases at the same time all find them migrated'
   const script = join(folder, 'open.ts');
   writeFileSync(
     script,
-    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
+    `import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/files/open.ts'))};
      console.log('ready');
      const startMs = Number(await new Response(Bun.stdin).text());
      for (let number = 0; number < 20; number++) {
@@ -130,36 +130,6 @@ test('a second server for the same database is refused, but a look at whether on
   again.close();
   expect(isServed(join(folder, 'link.db'))).toBe(false);
   lockForServing(path('lock')).close();
-});
-
-test('a second name of a database (a hard link) is refused in every mode, but not the name in use', () => {
-  const database = path('linked');
-  const second = join(tempFolder(), 'second.db');
-  openDatabase(database, 'serve').$client.close();
-  linkSync(database, second);
-  for (const mode of ['serve', 'fill', 'use', 'look'] as const) {
-    for (const name of [database, second]) expect(() => openDatabase(name, mode)).toThrow('has a second name');
-  }
-  expect(readdirSync(join(second, '..'))).toEqual(['second.db']);
-  unlinkSync(second);
-  const serving = openDatabase(database, 'serve');
-  linkSync(database, second);
-  // A replaced worker, and a command beside the server.
-  for (const mode of ['serve', 'use'] as const) openDatabase(database, mode).$client.close();
-  expect(() => openDatabase(second, 'use')).toThrow('has a second name');
-  serving.$client.close();
-});
-
-test('a second name left by a killed restore does not prevent opening the database, but a third one does', () => {
-  const database = path('restored');
-  const aside = `${database}.before-restore-20260101T000000Z`;
-  openDatabase(database, 'serve').$client.close();
-  writeFileSync(`${aside}-other`, 'another file');
-  linkSync(database, aside);
-  for (const mode of ['serve', 'fill', 'use', 'look'] as const) openDatabase(database, mode).$client.close();
-  expect(() => openDatabase(aside, 'use')).toThrow('has a second name');
-  linkSync(database, join(tempFolder(), 'second.db'));
-  expect(() => openDatabase(database, 'serve')).toThrow('has a second name');
 });
 
 test('a write that awaits inside its transaction is refused and rolled back, and a locked database throws "busy"', () => {

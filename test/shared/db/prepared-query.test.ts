@@ -5,7 +5,7 @@ import { keepQuery } from '../../../shared/db/prepared-query.ts';
 import { profiles } from '../../../shared/db/schema/profiles.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { write } from '../../../shared/db/write.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 

@@ -23,7 +23,7 @@ test('erasing a profile deletes its rows, and clears all text fields of its keys
   editKey(deps, { identifier, name: 'Robot of Ada', by: onBox('owner') });
   const other = await request(deps, { profile: 'Ada' });
   rejectKey(deps, { identifier: other, reason: 'Lovelace has a bot already.', by: onBox('admin') });
-  expect(eraseProfile(deps, 'LOVELACE', onBox('operator'))).toEqual({ id: 7, username: 'Ada', warning: null });
+  expect(eraseProfile(deps, 'LOVELACE', onBox('operator'))).toEqual({ id: 7, username: 'Ada' });
   const sqlite = deps.db.$client;
   for (const table of ['profiles', 'profile_names', 'links']) {
     expect(sqlite.query(`SELECT count(*) FROM ${table}`).values()).toEqual([[0]]);

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockForServing } from '../../../shared/db-files/serving.ts';
 import { quotaPath, readRecreatedAt } from '../../../shared/limits/file/store.ts';
 import type { Limits } from '../../../shared/limits/limits.ts';
 import { openLimits } from '../../../shared/limits/one-thread.ts';
-import { readStatus } from '../../../shared/upkeep/status.ts';
 import { eventually } from '../../support/eventually.ts';
 import { left, use } from '../../support/storage/limits.ts';
 import { afterCrash } from '../../support/storage/quota-file.ts';
-import { type TestClock, tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { type TestClock, tempFolder, testClock } from '../../support/world.ts';
 
 // Somebody moves or deletes the quota file of a running server. Anything written to a deleted file would be lost at the
 // next start.
@@ -120,24 +118,3 @@ test('a lost quota file is recreated within seconds, even if no key is used', as
   expect(left(third.limits, { ...BUSY })).toEqual([55, 4_995]);
   third.close();
 }, 20_000);
-
-test('status says when the quota file was recreated, and warns about it for a week', async () => {
-  const clock = testClock();
-  const deps = testDeps({ clock });
-  const { databasePath } = deps.config;
-  const server = lockForServing(databasePath);
-  const quotaWarnings = () => readStatus(deps).warnings.filter((text) => text.includes('quota file'));
-  const { limits, save, close } = withOneThread(databasePath, clock);
-  expect([quotaWarnings(), readStatus(deps).quotas?.recreatedAt]).toEqual([[], null]);
-  removeAll(quotaPath(databasePath));
-  expect(quotaWarnings()).toEqual(['The quota file is missing; the server recreates it if it can.']);
-  use(limits, { ...BUSY });
-  await save();
-  const recreatedAt = '2026-01-01T00:00:00.000Z';
-  expect(readStatus(deps).quotas?.recreatedAt).toBe(recreatedAt);
-  expect(quotaWarnings()).toEqual([expect.stringContaining(`the server recreated it at ${recreatedAt}`)]);
-  close();
-  server.close();
-  clock.advance(8 * 86_400_000);
-  expect([quotaWarnings(), readStatus(deps).quotas?.recreatedAt]).toEqual([[], recreatedAt]);
-});

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../../cli/keys/context.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
+import { readStatus } from '../../../shared/files/status.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { readStatus } from '../../../shared/upkeep/status.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { changeByHand } from '../../support/import.ts';

@@ -1,8 +1,8 @@
 import { readConfig } from '../../../shared/config/config.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { signInByPasskey } from '../../../shared/passkeys/assertions.ts';
 import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 

@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test';
-import { chmodSync, copyFileSync, existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS, systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
-import { looseModes } from '../../../shared/db-files/loose-modes.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { copyDatabase } from '../../../shared/files/copy.ts';
+import { prepareRestore } from '../../../shared/files/restore.ts';
+import { readStatus } from '../../../shared/files/status.ts';
 import {
   closeSessionsFile,
   openSessionsFile,
@@ -15,10 +17,6 @@ import { requestCode } from '../../../shared/sign-in/codes.ts';
 import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
 import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
-import { backupDatabase } from '../../../shared/upkeep/backup.ts';
-import { checkDatabase } from '../../../shared/upkeep/check.ts';
-import { prepareRestore } from '../../../shared/upkeep/restore.ts';
-import { readStatus } from '../../../shared/upkeep/status.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines } from '../../support/import.ts';
@@ -68,17 +66,6 @@ test('a damaged file, or one of another program, is left unchanged; the sentence
   foreign.close();
   const { code, message } = refusalOf(() => openSessionsFile(config.databasePath));
   expect([code, message]).toEqual(['refused', expect.stringContaining('it belongs to another program')]);
-});
-
-test('a second name is refused, and modes that allow others to read the file are reported', () => {
-  const { config, folder } = testDeps();
-  closeSessionsFile(openSessionsFile(config.databasePath));
-  const path = sessionsPath(config.databasePath);
-  expect(statSync(path).mode & 0o777).toBe(0o600);
-  chmodSync(path, 0o644);
-  expect(looseModes(config.databasePath)).toEqual([expect.stringContaining(`${path} is open to all users`)]);
-  linkSync(path, join(folder, 'other'));
-  expect(refusalOf(() => openSessionsFile(config.databasePath)).message).toContain('has a second name');
 });
 
 test.skipIf(process.getuid?.() !== 0)('root gives the file to the owner of the database', () => {
@@ -145,7 +132,7 @@ test('without the file everybody is signed out, but nothing else is lost', async
 test('backups do not contain it, and a restore removes it', async () => {
   const { access, databasePath } = await world();
   const backup = join(access.folder, 'backup.db');
-  backupDatabase(access.db, backup);
+  copyDatabase(access.db.$client, backup, () => {});
   expect(readFileSync(backup, 'latin1')).not.toContain(CLIENT.address);
   expect(existsSync(`${backup}.sessions`)).toBe(false);
   // A copy, since a restore requires a database that nobody has open.
@@ -154,16 +141,15 @@ test('backups do not contain it, and a restore removes it', async () => {
   copyFileSync(databasePath, copy);
   for (const suffix of ['', '-wal', '-shm'])
     copyFileSync(sessionsPath(databasePath) + suffix, `${copy}.sessions${suffix}`);
-  const restore = prepareRestore(copy, backup);
+  const restore = prepareRestore(copy, backup, access.config);
   restore.run(onBox('root'));
   restore.release();
   for (const suffix of ['', '-wal', '-shm']) expect(existsSync(`${copy}.sessions${suffix}`)).toBe(false);
 });
 
-test('"db check" checks it, "status" reports on it, and neither creates it', async () => {
+test('"status" reports on it, and does not create it', async () => {
   const { config, db, ...rest } = testDeps();
   const deps = { ...rest, config, db };
-  expect(checkDatabase(db).faults).toEqual([]);
   expect(readStatus(deps).signIns).toBeNull();
   const path = sessionsPath(config.databasePath);
   expect(existsSync(path)).toBe(false);
@@ -174,18 +160,13 @@ test('"db check" checks it, "status" reports on it, and neither creates it', asy
   beginSignIn(access, owner, CLIENT);
   requestCode(access, { name: 'ada', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
   requestCode(access, { name: 'eve', address: ADA.email, browserSecret: null, knownBrowser: null, client: CLIENT });
-  expect(checkDatabase(db).faults).toEqual([]);
   expect(readStatus(deps).signIns).toEqual({ path, sessions: 1, mailsLastHour: 1, mailsPerHour: 1_000 });
   const variables = { DATABASE_PATH: config.databasePath };
-  expect((await profilectl(['status'], { variables })).stdout).toMatch(
+  expect((await profilectl(['status', '--all'], { variables })).stdout).toMatch(
     /^Signed in +1 session; 1 sign-in mail in the last hour, at most 1000$/m,
   );
   closeSessionsFile(access.sessions);
   writeFileSync(path, 'damaged');
-  expect(checkDatabase(db)).toMatchObject({
-    faults: ["the sessions file can't be read (SQLITE_NOTADB)"],
-    profiles: 1,
-  });
   expect(readStatus(deps).warnings).toContainEqual(expect.stringContaining("can't be read (SQLITE_NOTADB)"));
 });
 

@@ -1,8 +1,8 @@
 import { systemClock } from '../../../shared/clock.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { openSessionsFile, writeSessions } from '../../../shared/sessions-file/sessions-file.ts';
 import { type CodeRequest, type Entry, enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createProgram } from '../../../../cli/program.ts';
 import { KEPT_TRANSACTIONS, MAX_NOTED_IDS, noteChanges, prepareChanges } from '../../../../shared/db/changes.ts';
-import { openDatabase } from '../../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../../shared/files/open.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
 import { exportText, importLines, jsonLines } from '../../../support/import.ts';

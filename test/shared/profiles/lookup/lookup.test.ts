@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { openDatabase } from '../../../../shared/db-files/open.ts';
+import { openDatabase } from '../../../../shared/files/open.ts';
 import type { LookupBy } from '../../../../shared/profiles/lookup/lookup.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';

@@ -4,9 +4,8 @@ import { guardDatabase } from '../db/faults.ts';
 import { MIGRATIONS, migrate, type SchemaState, schemaState } from '../db/migrate.ts';
 import { foreignOwner } from '../db/owner.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
-import { makeReserve, refillReserve, refuseSecondName, spendReserve } from './disk.ts';
-import { refuseServed } from './serving.ts';
-import { copyBeforeMigration } from './snapshot.ts';
+import { copyBeforeMigration } from './copy.ts';
+import { refuseServed } from './lock.ts';
 
 /**
  * How a process uses the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
@@ -19,7 +18,7 @@ export type OpenMode = 'serve' | 'fill' | 'use' | 'pages' | 'look';
  * How long a connection waits for another's write lock: briefly in the server, where the wait blocks all requests, and
  * in the portal's thread, where it blocks all pages, which therefore call `whenUnlocked` first.
  */
-const BUSY_TIMEOUT_MS = { serve: 300, fill: 10_000, use: 10_000, pages: 50, look: 10_000 } as const;
+const BUSY_TIMEOUT_MS = { serve: 300, fill: 600_000, use: 10_000, pages: 50, look: 10_000 } as const;
 
 /**
  * How long a process waits while another one copies and migrates the database. The server waits too, because it does
@@ -42,8 +41,6 @@ export function openDatabase(
   const isNeeded = mustExist || mode === 'use' || mode === 'pages' || mode === 'look';
   if (isNeeded && !existsSync(path)) throw missingDatabase(path, mode);
   return guardDatabase(path, () => {
-    refuseSecondName(path);
-    spendReserve(path);
     const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], { check: (found) => schemaState(found, path) });
     return orClose(sqlite, () => {
       const state = schemaState(sqlite, path);
@@ -56,7 +53,6 @@ export function openDatabase(
         const sentence = `The database ${path} has an older schema; "profilectl serve" migrates it when it starts.`;
         throw fileRefusal(sentence);
       }
-      if (mode === 'serve' || mode === 'fill') makeReserve(path);
       return { $client: sqlite };
     });
   });
@@ -69,12 +65,6 @@ function missingDatabase(path: string, mode: OpenMode): AppError {
     "No database is created, because DATABASE_MUST_EXIST is on: mount the database's volume, or set the variable to off for the first start.";
   const missing = `There is no database at ${path}. ${mode === 'serve' ? mount : make}`;
   return fileRefusal(foreignOwner(path) ?? missing);
-}
-
-/** Closes a main database, and refills the reserve file with the disk space that closing frees. */
-export function closeDatabase({ $client: sqlite }: Opened): void {
-  sqlite.close();
-  refillReserve(sqlite.filename);
 }
 
 function mayMigrate(mode: OpenMode, state: SchemaState): boolean {

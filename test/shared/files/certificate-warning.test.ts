@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { X509Certificate } from 'node:crypto';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { configWarnings } from '../../../shared/config/check.ts';
-import { readStatus } from '../../../shared/upkeep/status.ts';
+import { readStatus } from '../../../shared/files/status.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

@@ -12,7 +12,7 @@ const MIB = 1_048_576;
 
 /** Two connections in another process: each begins to read 5 ms before the other ends. */
 const READERS = (path: string) => `
-  import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/db-files/open.ts'))};
+  import { openDatabase } from ${JSON.stringify(join(PROJECT, 'shared/files/open.ts'))};
   const readers = [1, 2].map(() => openDatabase(${JSON.stringify(path)}, 'use').$client);
   const begin = (reader) => {
     reader.run('BEGIN');

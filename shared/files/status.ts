@@ -1,28 +1,27 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { actorText } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { certificateWarning } from '../config/check.ts';
 import type { Opened } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { MIGRATIONS } from '../db/migrate.ts';
+import { realPath } from '../db/real-path.ts';
 import { withTables } from '../db/tables.ts';
-import { type DiskRoom, diskWarning, readDiskRoom } from '../db-files/disk.ts';
-import { looseModes } from '../db-files/loose-modes.ts';
-import { isServed } from '../db-files/serving.ts';
-import { databaseSize } from '../db-files/size.ts';
-import { listUnfinished } from '../db-files/unfinished.ts';
 import type { ServerDeps } from '../deps.ts';
+import { looseModes } from '../file-mode.ts';
 import { expiringKeys } from '../keys/record.ts';
 import { type MailStatus, mailWarnings, readMailStatus } from '../mail/outbox.ts';
 import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';
+import { readSessionStatus, type SessionStatus, sessionWarnings } from '../upkeep/session-status.ts';
 import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
-import { type ErasureStatus, erasureWarnings, readErasureStatus } from './erasure-status.ts';
-import { type LastBackup, readLastBackup } from './last-backup.ts';
-import { type QuotaStatus, quotaWarnings, readQuotaStatus } from './quota-status.ts';
-import { readSessionStatus, type SessionStatus, sessionWarnings } from './session-status.ts';
+import { type LastBackup, readLastBackup } from './copy.ts';
+import { type DiskRoom, databaseSize, diskWarning, readDiskRoom } from './disk.ts';
+import { isServed } from './lock.ts';
+import { isVacuumWanted, vacuumRoomFault } from './vacuum.ts';
 
 /** When an import ended, who ran it, and how many lines it read and refused. */
 export type ImportStatus = { at: string; by: string; lines: number; refused: number };
@@ -35,7 +34,6 @@ export type Status = {
   isServed: boolean | null;
   database: { path: string; bytes: number; walBytes: number };
   disk: DiskRoom | null;
-  quotas: QuotaStatus | null;
   profiles: { total: number; banned: number };
   keys: KeyStats['states'];
   queue: { pending: number; oldestAt: string | null };
@@ -44,9 +42,10 @@ export type Status = {
   /** The last import by a backend that changed something. */
   lastFeed: ImportStatus | null;
   lastBackup: LastBackup | null;
-  /** Copies for a backup, a restore or an upgrade that were left by a killed process. */
-  unfinishedCopies: string[];
-  erasure: ErasureStatus;
+  /** Databases that a restore or an upgrade kept beside this one; erasures do not reach them. */
+  keptCopies: string[];
+  /** Whether the file may still contain copies of erased text. */
+  isVacuumWanted: boolean;
   mails: MailStatus;
   /** Null if nobody has ever signed in to the Developer Platform, or the file can't be read. */
   signIns: SessionStatus | null;
@@ -65,20 +64,17 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const nowMs = clock.nowMs();
   const { states, oldestPendingAt, attempts } = readKeyStats(db, nowMs);
   const { main: bytes, wal: walBytes } = databaseSize(path);
-  const quotas = readQuotaStatus(path);
-  const isRunning = isServed(path);
-  const lastBackup = readLastBackup(path);
-  const erasure = readErasureStatus(db, config);
+  const lastBackup = guardDatabase(path, () => readLastBackup(db.$client));
+  const kept = keptCopies(realPath(path));
+  const isWanted = isVacuumWanted(db);
   const mails = readMailStatus(withTables(db), nowMs);
   const signIns = readSessionStatus(path, nowMs);
-  const unfinishedCopies = listUnfinished(path);
   return {
     version: versionText(),
     schema: MIGRATIONS.length,
-    isServed: isRunning,
+    isServed: isServed(path),
     database: { path, bytes, walBytes },
     disk: readDiskRoom(path),
-    quotas,
     profiles: countAll(db, nowMs),
     keys: states,
     queue: { pending: states.pending, oldestAt: oldestPendingAt === null ? null : isoTime(oldestPendingAt) },
@@ -86,8 +82,8 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     lastImport: guardDatabase(path, () => lastImportOf(db, 'import')),
     lastFeed: guardDatabase(path, () => lastImportOf(db, 'feed')),
     lastBackup,
-    unfinishedCopies,
-    erasure,
+    keptCopies: kept,
+    isVacuumWanted: isWanted,
     mails,
     signIns: signIns.status,
     warnings: [
@@ -95,9 +91,8 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       diskWarning(path) ?? [],
       config.mail === null ? 'MAIL_URL is not set: no key can be approved.' : [],
       backupWarning(lastBackup, nowMs),
-      unfinishedCopies.map(unfinishedWarning),
-      quotaWarnings(quotas, isRunning, nowMs),
-      erasureWarnings(erasure, path, nowMs),
+      kept.map(keptWarning),
+      isWanted ? roomWarning(path) : [],
       mailWarnings(mails),
       sessionWarnings(signIns),
       queueWarning(oldestPendingAt, nowMs),
@@ -121,13 +116,29 @@ export function lastImportOf(db: Opened, kind: ImportKind): ImportStatus | null 
 }
 
 function backupWarning(last: LastBackup | null, nowMs: number): string[] {
-  if (last === null) return ['No backup has been made yet; "profilectl db backup <file>" makes one.'];
+  if (last === null)
+    return ['No backup has been made by a timer; "profilectl db backup --scheduled <file>" is for that.'];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
-  return days < PATIENCE_DAYS ? [] : [`The last backup is ${days} days old.`];
+  return days < PATIENCE_DAYS ? [] : [`The last backup by a timer is ${days} days old.`];
 }
 
-function unfinishedWarning(path: string): string {
-  return `A command was killed before its copy of the database was complete; the next backup, restore or start of the server removes it: ${path}`;
+/** What `db restore`, an upgrade, or a killed restore left beside the database. */
+function keptCopies(path: string): string[] {
+  const name = basename(path);
+  return readdirSync(dirname(path))
+    .filter((one) => one === `${name}.unfinished` || /^\.before-(restore|schema)-/.test(one.slice(name.length)))
+    .filter((one) => one.startsWith(name))
+    .sort()
+    .map((one) => join(dirname(path), one));
+}
+
+function roomWarning(path: string): string[] {
+  const fault = vacuumRoomFault(path);
+  return fault === null ? [] : [`Erased text can't be removed from the file. ${fault}`];
+}
+
+function keptWarning(path: string): string {
+  return `${path} is a copy of this database, which erasures do not reach; remove it when you no longer need it.`;
 }
 
 function queueWarning(oldestAt: number | null, nowMs: number): string[] {

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare, openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, migrate } from '../../../shared/db/migrate.ts';
-import { openDatabase } from '../../../shared/db-files/open.ts';
-import { copyBeforeMigration } from '../../../shared/db-files/snapshot.ts';
+import { copyBeforeMigration } from '../../../shared/files/copy.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { profilectl } from '../../support/cli.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { makeDatabase, NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
@@ -14,8 +14,8 @@ import { tempFolder } from '../../support/world.ts';
 const OLD = MIGRATIONS.length;
 const NEXT = nextVersion();
 const { openDatabase: openByNext } = (await import(
-  join(NEXT.folder, 'shared/db-files/open.ts')
-)) as typeof import('../../../shared/db-files/open.ts');
+  join(NEXT.folder, 'shared/files/open.ts')
+)) as typeof import('../../../shared/files/open.ts');
 const MARK = ['CREATE TABLE mark (text TEXT) STRICT', "INSERT INTO mark VALUES ('as it was')"];
 
 function copies(folder: string): string[] {
@@ -54,7 +54,7 @@ test('if several servers open an older database at the same time, one copies and
   const script = join(folder, 'open.ts');
   writeFileSync(
     script,
-    `import { openDatabase } from ${JSON.stringify(join(NEXT.folder, 'shared/db-files/open.ts'))};
+    `import { openDatabase } from ${JSON.stringify(join(NEXT.folder, 'shared/files/open.ts'))};
      const db = openDatabase(${JSON.stringify(path)}, 'serve');
      console.log(db.$client.query('PRAGMA user_version').get().user_version);`,
   );

@@ -1,6 +1,17 @@
 import { withBusyTimeout } from '../db/busy-timeout.ts';
 import type { Sqlite } from '../db/connect.ts';
-import { checkpoint } from './empty-log.ts';
+
+/**
+ * Checkpoints the write-ahead log into the database, as far as readers allow: TRUNCATE waits for them and then empties
+ * the log. Returns whether others prevented it from finishing, and the number of pages in the log.
+ */
+export function checkpoint(
+  sqlite: Sqlite,
+  mode: 'NOOP' | 'PASSIVE' | 'RESTART' | 'TRUNCATE',
+): { isBusy: boolean; pages: number } {
+  const row = sqlite.query(`PRAGMA wal_checkpoint(${mode})`).get() as { busy: number; log: number };
+  return { isBusy: row.busy !== 0, pages: row.log };
+}
 
 /** Checkpoints the write-ahead log between the transactions of a long writer, such as an import. */
 export type LogKeeper = {

@@ -1,0 +1,183 @@
+import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { isoTime, systemClock } from '../clock.ts';
+import { openBare, prepareWrites, type Sqlite } from '../db/connect.ts';
+import { readFact, storeFact } from '../db/facts.ts';
+import { databaseFault, guardDatabase, hasFailedOnDisk, isDamage } from '../db/faults.ts';
+import { schemaState, schemaVersion } from '../db/migrate.ts';
+import { realPath } from '../db/real-path.ts';
+import { prepareWrite } from '../db/write.ts';
+import { AppError, fileRefusal } from '../errors.ts';
+
+/** The contents of an intact database file. `schema` is the number of its migrations. */
+export type Verified = { bytes: number; profiles: number; keys: number; schema: number };
+
+/**
+ * Reads a whole database file and checks that it is a database of this program, has a known schema, is undamaged, and
+ * has no dangling references. Throws `refused` with the problem. A user's file is opened to `read`, so it stays
+ * unchanged; a new copy to `write`, because SQLite checks CHECK constraints only on a writable connection. Errors call
+ * the file `name`: for a copy under a temporary name, the name of its source.
+ */
+export function verifyFile(path: string, access: 'read' | 'write', name = path): Verified {
+  return withFault(name, name, () => {
+    using sqlite = openBare(path, access);
+    if (schemaState(sqlite, name) === 'new')
+      throw fileRefusal(`${name} is not a Profile Lookup database: it is empty.`);
+    const [damage] = damages(sqlite);
+    if (damage !== undefined && hasFailedOnDisk(sqlite)) {
+      throw fileRefusal(`${name} can't be read completely, because its disk failed; check the disk, and try again.`);
+    }
+    if (damage !== undefined) throw fileRefusal(`${name} is damaged: ${damage}.`);
+    return { bytes: statSync(path).size, ...countRows(sqlite), schema: schemaVersion(sqlite) };
+  });
+}
+
+/** The problems that SQLite finds in a database: pages, indexes and CHECK constraints; without any, foreign keys. */
+export function damages(sqlite: Sqlite): string[] {
+  const pages = sqlite.query('PRAGMA integrity_check').all() as { integrity_check: string }[];
+  const faults = pages.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+  if (faults.length > 0) return faults;
+  const references = sqlite.query('PRAGMA foreign_key_check').all() as { table: string; parent: string }[];
+  return references.map(({ table, parent }) => `a row of ${table} refers to a missing row of ${parent}`);
+}
+
+/** Counts the profiles and keys of a database. */
+export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
+  return sqlite
+    .query('SELECT (SELECT count(*) FROM profiles) AS profiles, (SELECT count(*) FROM api_keys) AS keys')
+    .get() as { profiles: number; keys: number };
+}
+
+/**
+ * Copies a snapshot of a database to a new file of mode 0600, while others may write. The copy has no sign-ins and no
+ * waiting mails. It is verified and on the disk before it gets its name. `onStep` is called at the beginning of each
+ * step. Throws `refused`, and leaves no file behind, if the name is taken, the disk is full, or the copy is damaged.
+ */
+export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'copy' | 'verify') => void): Verified {
+  refuseExisting(target);
+  const unfinished = `${target}.unfinished`;
+  return withFault(sqlite.filename, target, () => {
+    try {
+      closeSync(openSync(unfinished, 'wx', 0o600));
+    } catch (error) {
+      throw (error as { code?: string }).code === 'EEXIST' ? isUnfinished(unfinished) : error;
+    }
+    try {
+      const verified = copyInto(sqlite, unfinished, sqlite.filename, onStep);
+      syncPath(unfinished);
+      refuseExisting(target);
+      renameSync(unfinished, target);
+      syncPath(dirname(target));
+      return verified;
+    } catch (error) {
+      rmSync(unfinished, { force: true });
+      throw error;
+    }
+  });
+}
+
+/**
+ * Copies a snapshot of a database, without sign-ins and waiting mails, into an empty file, and verifies the copy.
+ * Errors call the copy `name`. Throws `refused` if it is damaged, and SQLite's errors.
+ */
+export function copyInto(
+  sqlite: Sqlite,
+  unfinished: string,
+  name: string,
+  onStep: (step: 'copy' | 'verify') => void = () => {},
+): Verified {
+  onStep('copy');
+  sqlite.prepare('VACUUM INTO ?').run(unfinished);
+  withCopy(unfinished, (copy) => {
+    // A sign-in may have ended since, and a mail may have been sent.
+    for (const table of ['sign_ins', 'tickets'].filter((one) => hasTable(copy, one))) copy.run(`DELETE FROM ${table}`);
+    if (hasTable(copy, 'mails')) copy.run("DELETE FROM mails WHERE result = 'waiting'");
+  });
+  onStep('verify');
+  return verifyFile(unfinished, 'write', name);
+}
+
+/** A file that is about to be restored may be older than a table. */
+function hasTable(sqlite: Sqlite, name: string): boolean {
+  return sqlite.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== null;
+}
+
+/** Changes a copy that nobody else has open. Nothing is on the disk before the caller's {@link syncPath}. */
+export function withCopy<T>(unfinished: string, act: (copy: Sqlite) => T): T {
+  using copy = openBare(unfinished, 'write');
+  copy.run('PRAGMA journal_mode = MEMORY');
+  copy.run('PRAGMA synchronous = OFF');
+  prepareWrites(copy);
+  return act(copy);
+}
+
+/** When the last scheduled backup was made, and to which file. */
+export type LastBackup = { at: string; file: string };
+
+/**
+ * Records that a timer has just made a backup: `status` warns if that has not happened for long. Backups that people
+ * make by hand are not recorded, since they say nothing about the timer.
+ */
+export function recordBackup(sqlite: Sqlite, file: string): void {
+  const last: LastBackup = { at: isoTime(systemClock.nowMs()), file: resolve(file) };
+  guardDatabase(
+    sqlite.filename,
+    prepareWrite(sqlite, () => storeFact(sqlite, 'last backup', JSON.stringify(last))),
+  );
+}
+
+/** The last scheduled backup; null if there was none. */
+export function readLastBackup(sqlite: Sqlite): LastBackup | null {
+  return JSON.parse(readFact(sqlite, 'last backup') ?? 'null') as LastBackup | null;
+}
+
+/** Copies a database before its migration to `<database>.before-schema-2-<UTC time>`. Returns the copy's path. */
+export function copyBeforeMigration(path: string, applied: number): string {
+  const target = `${realPath(path)}.before-schema-${applied + 1}-${fileTime()}`;
+  // The caller's connection is inside a transaction, where SQLite refuses VACUUM, so the copy needs its own connection.
+  using sqlite = openBare(path, 'read');
+  copyDatabase(sqlite, target, () => {});
+  return target;
+}
+
+/** The current UTC time for a file's name: `20260101T000000.000Z`. */
+export function fileTime(): string {
+  return isoTime(systemClock.nowMs()).replace(/[-:]/g, '');
+}
+
+/** Throws `refused` if the path exists, because commands never overwrite files, or if its folder does not exist. */
+function refuseExisting(path: string): void {
+  // A link to nowhere counts, too.
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) {
+    throw fileRefusal(`${path} already exists and is not overwritten; choose another name.`);
+  }
+  if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw fileRefusal(`There is no folder ${dirname(path)}.`);
+  }
+}
+
+function isUnfinished(path: string): AppError {
+  return fileRefusal(
+    `${path} exists: another backup of this name is being made, or one was killed. If none is running, remove that file and try again.`,
+  );
+}
+
+/** Flushes a file, or a folder's entries, to the disk. */
+export function syncPath(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Turns errors into AppErrors that name the source if the source is damaged, otherwise the new file. */
+function withFault<T>(source: string, target: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw databaseFault(isDamage(error) ? source : target, error) ?? error;
+  }
+}
