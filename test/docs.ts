@@ -7,8 +7,8 @@ import { createMetrics } from '../server/observability/metrics.ts';
 import { systemClock } from '../shared/clock.ts';
 import { VARIABLES } from '../shared/config/config.ts';
 import { withTables } from '../shared/db/tables.ts';
-import { openDatabase } from '../shared/files/open.ts';
 import { DOCUMENTED_CODES, refusalOf } from '../shared/errors.ts';
+import { openDatabase } from '../shared/files/open.ts';
 import { EXIT_CODES } from '../shared/refusal.ts';
 
 // `bun run docs` writes the tables that repeat the code, between `<!-- generated: name -->` and `<!-- end -->`, and
