@@ -5,7 +5,6 @@ import type { Opened } from '../shared/db/connect.ts';
 import { withTables } from '../shared/db/tables.ts';
 import { createDeps, type Deps } from '../shared/deps.ts';
 import type { OpenMode } from '../shared/files/open.ts';
-import type { ShownVersion } from '../shared/shown-version.ts';
 import { userName } from '../shared/user.ts';
 import { configOf } from './configuration.ts';
 import { type Globals, globalsOf } from './context.ts';
@@ -56,8 +55,8 @@ export function operatorOf(config: Config): Operator {
   };
 }
 
-/** The same operator, with the version of the state that they are asked to confirm. The name stays lazy. */
-export function withShownVersion(operator: Operator, shown: ShownVersion): Operator {
+/** The same operator, with the revision of what they are asked to confirm. The name stays lazy. */
+export function withShownVersion(operator: Operator, shown: string): Operator {
   return {
     kind: 'operator',
     get name() {

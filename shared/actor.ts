@@ -1,42 +1,26 @@
-import type { ShownVersion } from './shown-version.ts';
-
 /** The kinds of actors, as stored with each action. */
 export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'backend', 'service'] as const;
 
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /**
- * The person who performs an operation (`shared/operations.ts`). `shown` is the version that they were shown and have confirmed
- * (`shared/shown-version.ts`); the operation is refused if it has changed. `version` names the facts that count, by default all.
+ * The person who performs an operation (`shared/operations.ts`). `shown` is the revision that they were shown and have confirmed
+ * (`shared/keys/revision.ts`): the operation is refused if there is another by then.
  */
 export type Person =
   /** Anybody who can open the database on the server itself; the name is the operating system's user. */
-  | { kind: 'operator'; name: string; shown?: ShownVersion; version?: readonly string[] }
+  | { kind: 'operator'; name: string; shown?: string }
   /**
    * `generation` is what the sign-in is bound to: an operation is refused if that has changed.
    */
-  | {
-      kind: 'admin';
-      name: string;
-      generation?: number;
-      shown?: ShownVersion;
-      version?: readonly string[];
-    }
+  | { kind: 'admin'; name: string; generation?: number; shown?: string }
   /**
    * The owner of one profile. The name is constant: history outlives an erased profile, so nothing in it may identify the owner.
-   * `shown` is the version of the profile to which the sign-in is bound, `keyVersion` that of the key on the page where they
-   * confirmed the operation.
+   * `signedIn` is the version of the profile to which the sign-in is bound.
    */
-  | {
-      kind: 'owner';
-      name: 'owner';
-      profileId: number;
-      shown?: ShownVersion;
-      keyVersion?: ShownVersion;
-      version?: readonly string[];
-    }
+  | { kind: 'owner'; name: 'owner'; profileId: number; signedIn?: string; shown?: string }
   /** A backend with a token; the name is the token's. */
-  | { kind: 'backend'; name: string; version?: readonly string[] };
+  | { kind: 'backend'; name: string; shown?: never };
 
 /** A person, or the service itself. The name is never an e-mail address. */
 export type Actor = Person | { kind: 'service'; name: 'system' };

@@ -70,3 +70,8 @@ export function sentenceOf(error: unknown): string {
   if (error instanceof AppError) return error.message;
   throw error;
 }
+
+/** The refusal of a decision on something that has changed since the person opened it. */
+export function changedSince(what: string): AppError {
+  return new AppError('changed_since', `${what} has changed since you opened it. Nothing was done.`);
+}

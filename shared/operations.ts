@@ -43,8 +43,7 @@ export function perform<Input extends object, Output>(
   input: Input,
 ): Output | Promise<Output> {
   checkReach(deps, actor, operation, input);
-  // An operation that changes nothing compares no version. A copy of an operator would have read their name (cli/database.ts).
-  return operation.act(deps, operation.event === null ? actor : { ...actor, version: operation.version }, input);
+  return operation.act(deps, actor, input);
 }
 
 /** {@link perform} for callers who also await `finish`. */

@@ -8,7 +8,7 @@ import { formFields } from '../server/portal/requests/operation-form.ts';
 import { AppError, faultOf } from '../shared/errors.ts';
 import { factsOf, formNameOf } from '../shared/keys/fields/input-facts.ts';
 import { typedText } from '../shared/keys/fields/input-text.ts';
-import { keyVersion } from '../shared/keys/key-version.ts';
+import { keyRevision } from '../shared/keys/revision.ts';
 import { keyHistory, listKeys, showKey } from '../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../shared/operations/entry.ts';
 import { isDecision, type Reach } from '../shared/operations/who.ts';
@@ -234,7 +234,7 @@ async function byQueue(operation: AnyOperation, cookie: string, about: About, ot
   const chosen = [...(isThere ? [other] : []), about.identifier].flatMap((identifier): [string, string][] => {
     return [
       ['chosen', identifier],
-      ['shown', `${identifier} ${isThere ? keyVersion(deps, identifier) : 'unknown'}`],
+      ['shown', `${identifier} ${isThere ? keyRevision(deps.db, identifier) : 'unknown'}`],
     ];
   });
   const texts = longFields(operation).map(([name, schema]): [string, string] => {

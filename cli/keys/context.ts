@@ -1,14 +1,14 @@
 import type { Person } from '../../shared/actor.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { keyVersion } from '../../shared/keys/key-version.ts';
 import type { Outcome } from '../../shared/keys/life/move.ts';
+import { keyRevision } from '../../shared/keys/revision.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { sendStored } from '../../shared/mail/outbox.ts';
 import type { Operation } from '../../shared/operations/entry.ts';
 import { isOutcome, OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
-import { shownProfile } from '../../shared/profiles/profile-version.ts';
+import { profileRevision } from '../../shared/profiles/profile-version.ts';
 import type { Globals } from '../context.ts';
 import { type Operator, withShownVersion } from '../database.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
@@ -45,8 +45,8 @@ export function keysContext(globals: Globals, deps: Deps, operator: Operator): K
     performUnlessChanged: (about) => {
       const shown =
         'identifier' in about
-          ? keyVersion(deps, about.identifier)
-          : shownProfile(deps.db, namedProfile(deps, about).profileId);
+          ? keyRevision(deps.db, about.identifier)
+          : profileRevision(deps.db, namedProfile(deps, about).profileId);
       return (operation, input) => performAndSend(deps, withShownVersion(operator, shown), operation, input);
     },
   };

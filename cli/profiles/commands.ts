@@ -3,7 +3,7 @@ import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase-profile.
 import { changeProfile } from '../../shared/profiles/edit/change.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
-import { shownProfile } from '../../shared/profiles/profile-version.ts';
+import { profileRevision } from '../../shared/profiles/profile-version.ts';
 import { signOwnerOut } from '../../shared/sign-in/end-all.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
 import { withAccess } from '../access.ts';
@@ -110,7 +110,7 @@ function exportAll(command: Command): Promise<void> {
 function setBanned(command: Command, username: string, banned: boolean): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { id } = findProfile(deps.db, username);
-    const by = withShownVersion(actor, shownProfile(deps.db, id));
+    const by = withShownVersion(actor, profileRevision(deps.db, id));
     const onKeys = effectsOnKeys(actor, deps.config);
     const line = changeProfile(deps, { id, by, decide: () => ({ banned }), onKeys });
     printProfile(line, json);
@@ -121,7 +121,7 @@ function erase(command: Command, name: string): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, yes, json }) => {
     const { id } = findProfile(deps.db, name);
     const erased = await retryIfChanged(!yes, async () => {
-      const by = withShownVersion(actor, shownProfile(deps.db, id));
+      const by = withShownVersion(actor, profileRevision(deps.db, id));
       const { username } = readProfile(deps.db, id);
       await confirmOrYes(yes, `Erase the profile ${username} (id ${id}) for good, and revoke its API keys?`);
       return eraseProfile(deps, id, by);

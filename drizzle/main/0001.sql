@@ -283,6 +283,7 @@ CREATE TABLE "api_keys" (
 	`expires_at` integer,
 	`secret_hash` blob,
 	`attempt_number` integer DEFAULT 0 NOT NULL,
+	`revision` text DEFAULT (lower(hex(randomblob(8)))) NOT NULL,
 	`successor_of` text,
 	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE set null,
 	FOREIGN KEY (`successor_of`) REFERENCES `api_keys`(`identifier`),

@@ -9,7 +9,6 @@ import { AppError } from '../errors.ts';
 import { type Grant, KEY_REQUEST } from '../keys/fields/input-groups.ts';
 import { parseInput } from '../keys/fields/parse-input.ts';
 import { stateAt } from '../keys/key.ts';
-import { refuseUnlikeKey } from '../keys/key-version.ts';
 import { closingResult, decideBegin, mayActivate } from '../keys/life/approval.ts';
 import { type DecidedGrant, decideGrant } from '../keys/life/granted.ts';
 import { type Predecessor, predecessorOf, retirePredecessor } from '../keys/life/successor.ts';
@@ -26,6 +25,7 @@ import {
   readOwner,
   type StoredAttempt,
 } from '../keys/record.ts';
+import { refuseUnlikeKey } from '../keys/revision.ts';
 import type { Delivery } from '../mail/send.ts';
 
 // The transactions of an approval. Each reads the key and writes what `keys/life/approval.ts` decides.
@@ -49,7 +49,7 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
   return writeNow(deps, (tx, nowMs) => {
     const key = readKey(tx, input.identifier);
     refuseTaken(tx, key, nowMs);
-    refuseUnlikeKey({ ...deps, db: tx }, input.identifier, input.by);
+    refuseUnlikeKey(tx, input.identifier, input.by);
     const act = { by: input.by, atMs: nowMs };
     const number = openAttempt(tx, key, act);
     const { owner, address } = requireOwner(tx, key);

@@ -106,13 +106,17 @@ export function expiringKeys(db: Opened, nowMs: number, durationMs: number): str
   return keys.map((key) => key.identifier);
 }
 
-/** Appends to a key's history; returns the entry's id. */
+/** Appends to a key's history, and draws its revision anew; returns the entry's id. */
 export function addEvent(
   tx: Tx,
   key: Pick<ApiKey, 'identifier'>,
   act: Act,
   event: { event: KeyEventName; fromState: StoredState | null; toState: StoredState; detail?: KeyEventDetail },
 ): number {
+  tx.update(apiKeys)
+    .set({ revision: sql`lower(hex(randomblob(8)))` })
+    .where(eq(apiKeys.identifier, key.identifier))
+    .run();
   return tx
     .insert(keyEvents)
     .values({ identifier: key.identifier, at: act.atMs, by: act.by.name, byKind: act.by.kind, detail: null, ...event })

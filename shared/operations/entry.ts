@@ -5,7 +5,6 @@ import type { Deps } from '../deps.ts';
 import { factsOf } from '../keys/fields/input-facts.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
 import { parseInput } from '../keys/fields/parse-input.ts';
-import type { KeyFact } from '../keys/key-version.ts';
 import { refuseState } from '../keys/record.ts';
 import { type HistoryView, type KeyView, showKey } from '../keys/view.ts';
 import type { Who } from './who.ts';
@@ -62,8 +61,6 @@ type Facts = {
   to: KeyState | null;
   /** The entry that it adds to the key's history; null if it changes nothing. */
   event: KeyEventName | null;
-  /** The facts of the key and its profile that must still be as they were shown; otherwise nothing is done. */
-  version: readonly KeyFact[];
   /** One sentence, for help and documents. */
   summary: string;
   doors: Doors;
@@ -124,7 +121,6 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     from: null,
     to: null,
     event: null,
-    version: [],
     doors: { command: null },
     texts: { title: name, button: name, consequence: '', done: null },
     keepsRest: false,

@@ -13,12 +13,9 @@ import { ADMINS_DECIDE } from './who.ts';
 
 const { identifier } = FIELDS;
 
-// The facts that an admin confirms. Owners can't change them once the key has a secret: an owner can't block decisions.
-const GRANTED_FACTS = ['key', 'state', 'grant', 'profile', 'request'] as const;
-
 /** Changes the permissions, rate limits or expiry of a key that has a secret. */
 export const change = operation({
-  ...{ name: 'change', who: ADMINS_DECIDE, from: SECRET_HOLDERS, event: 'changed', version: GRANTED_FACTS },
+  ...{ name: 'change', who: ADMINS_DECIDE, from: SECRET_HOLDERS, event: 'changed' },
   input: z.object({ identifier, ...KEY_CHANGE.shape }),
   summary: 'Change permissions, rate limits or expiry of a key.',
   doors: {
@@ -46,7 +43,7 @@ window keeps what was counted. On a terminal without flags it asks for all.`,
 
 /** Suspends an Active key until it is resumed. */
 export const suspend = operation({
-  ...{ name: 'suspend', who: ADMINS_DECIDE, ...MOVES.suspend, version: GRANTED_FACTS },
+  ...{ name: 'suspend', who: ADMINS_DECIDE, ...MOVES.suspend },
   input: WITH_REASON,
   summary: 'Suspend an Active key until it is resumed; the reason is mailed.',
   doors: {
@@ -66,7 +63,7 @@ export const suspend = operation({
 
 /** Resumes a suspended key. */
 export const resume = operation({
-  ...{ name: 'resume', who: ADMINS_DECIDE, ...MOVES.resume, version: GRANTED_FACTS },
+  ...{ name: 'resume', who: ADMINS_DECIDE, ...MOVES.resume },
   input: z.object({ identifier }),
   summary: 'Resume a suspended key: the same secret works again.',
   doors: {
@@ -85,7 +82,7 @@ export const resume = operation({
 
 /** Revokes a key that has a secret. Owners may revoke their own without a reason. */
 export const revoke = operation({
-  ...{ name: 'revoke', ...MOVES.revoke, version: GRANTED_FACTS },
+  ...{ name: 'revoke', ...MOVES.revoke },
   who: { ...ADMINS_DECIDE, owner: 'own' },
   input: z.object({ identifier, reason: OPTIONAL_REASON }),
   inputOf: { operator: WITH_REASON, admin: WITH_REASON },

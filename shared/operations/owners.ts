@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { KEY_REQUEST } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
 import { MOVES } from '../keys/key.ts';
-import { KEY_FACTS } from '../keys/key-version.ts';
 import { editKey, requestKey, withdrawKey } from '../keys/life/lifecycle.ts';
 import { operation } from './entry.ts';
 import { OWNERS_DO } from './who.ts';
@@ -38,7 +37,7 @@ shows the whole once. A successor takes the rest from the key that it replaces.`
 
 /** Renames a key, whatever its state. */
 export const edit = operation({
-  ...{ name: 'edit', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'edited', version: KEY_FACTS },
+  ...{ name: 'edit', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'edited' },
   input: z.object({ identifier, name }),
   summary: 'Rename a key.',
   doors: {
@@ -56,7 +55,7 @@ export const edit = operation({
 
 /** Withdraws a pending request. */
 export const withdraw = operation({
-  ...{ name: 'withdraw', who: OWNERS_DO, ...MOVES.withdraw, version: KEY_FACTS },
+  ...{ name: 'withdraw', who: OWNERS_DO, ...MOVES.withdraw },
   input: z.object({ identifier }),
   summary: 'Withdraw a pending request.',
   doors: {

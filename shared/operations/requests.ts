@@ -5,7 +5,6 @@ import { refuseTimeWithin } from '../keys/expiry.ts';
 import { GRANT } from '../keys/fields/input-groups.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
 import { MOVES } from '../keys/key.ts';
-import { KEY_FACTS } from '../keys/key-version.ts';
 import { isRetired, lackedOf } from '../keys/life/differing.ts';
 import { refuseGrant } from '../keys/life/granted.ts';
 import { rejectKey } from '../keys/life/lifecycle.ts';
@@ -20,7 +19,7 @@ const { identifier } = FIELDS;
 
 /** Starts the approval of a request; `finish` of its output mails the secret. */
 export const approve = operation({
-  ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve, version: KEY_FACTS },
+  ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve },
   input: z.object({ identifier, ...GRANT.shape }),
   summary: 'Approve a pending request, and mail the secret to the owner, once.',
   doors: {
@@ -67,7 +66,7 @@ requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
 
 /** Rejects a request. */
 export const reject = operation({
-  ...{ name: 'reject', who: ADMINS_DECIDE, ...MOVES.reject, version: KEY_FACTS },
+  ...{ name: 'reject', who: ADMINS_DECIDE, ...MOVES.reject },
   input: WITH_REASON,
   summary: 'Reject a pending request; the reason is mailed to the owner.',
   doors: {

@@ -22,7 +22,7 @@ export function readPerson({ db }: { db: Opened }, signed: Signed): SignedIn | n
   const row = readBoundRow(db, profileId);
   if (row === undefined || !isSameBinding(bindingOf(row), signed)) return null;
   if (openedBy !== null && !isPlatformToken(db, openedBy)) return null;
-  return { person: { kind: 'owner', name: 'owner', profileId, shown: ownerVersion(row) }, name: row.username };
+  return { person: { kind: 'owner', name: 'owner', profileId, signedIn: ownerVersion(row) }, name: row.username };
 }
 
 /** Whether {@link readPerson} finds the person. */

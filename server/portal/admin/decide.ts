@@ -1,10 +1,10 @@
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { AppError, type ErrorCode, faultOf } from '../../../shared/errors.ts';
 import { formNameOf } from '../../../shared/keys/fields/input-facts.ts';
-import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { IS_ALREADY_SO } from '../../../shared/keys/life/differing.ts';
 import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
 import { readKey } from '../../../shared/keys/record.ts';
+import { keyRevision } from '../../../shared/keys/revision.ts';
 import { type KeyView, showKey } from '../../../shared/keys/view.ts';
 import { type AnyOperation, isAlreadySo, type Unfinished } from '../../../shared/operations/entry.ts';
 import { isUnfinished, OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
@@ -55,7 +55,7 @@ export async function decide(context: PageContext): Promise<Outcome> {
       ...{ action: `${path}/decide`, cancel: path },
       hidden: [
         ['operation', operation.name],
-        ['shown', keyVersion(access, identifier)],
+        ['shown', keyRevision(access.db, identifier)],
       ],
     });
   };
@@ -101,7 +101,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
         ...partFields(context),
         ...there.flatMap((one): [string, string][] => [
           ['chosen', one],
-          ['shown', `${one} ${keyVersion(access, one)}`],
+          ['shown', `${one} ${keyRevision(access.db, one)}`],
         ]),
       ],
     });

@@ -45,7 +45,7 @@ export function needsReason(operation: AnyOperation): boolean {
 export type DecisionParts = {
   access: Access;
   key: KeyView;
-  /** The version of the key that the page shows, by `keyVersion`. */
+  /** The version of the key that the page shows, by `keyRevision`. */
   shown: string;
   action: string;
   /** The sent form, if it was refused. */

@@ -1,6 +1,6 @@
 import { hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
-import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { readKey, readOwner } from '../../../shared/keys/record.ts';
+import { keyRevision } from '../../../shared/keys/revision.ts';
 import { countAnswered, countRequests } from '../../../shared/keys/usage-outcomes.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
@@ -42,7 +42,7 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const { access } = context;
   const identifier = context.params.identifier as string;
   // Read before the rest: if the key changes in between, decisions from this page are refused.
-  const shown = keyVersion(access, identifier);
+  const shown = keyRevision(access.db, identifier);
   const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(context);
   const attempt = attemptStatus(key, history, { path: linkTo(identifier), nowMs: access.clock.nowMs() });

@@ -1,5 +1,5 @@
 import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
-import { keyVersion } from '../../../shared/keys/key-version.ts';
+import { keyRevision } from '../../../shared/keys/revision.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
@@ -41,7 +41,7 @@ function rowOf(queued: Queued, rows: Rows): Html {
       ? ''
       : html`<p class="fault">${pageSentence(fault)}</p>`;
   return html`<li class="row" id="row-${identifier}" data-attempt="${attempt?.result ?? ''}">
-<div class="choose">${box}${hiddenField('shown', `${identifier} ${keyVersion(access, identifier)}`)}</div>
+<div class="choose">${box}${hiddenField('shown', `${identifier} ${keyRevision(access.db, identifier)}`)}</div>
 <h2><a href="${linkTo(identifier)}">${userText(name)}</a></h2>
 <p class="buttons">${isMailing ? '' : rows.offered.map((operation) => buttonOf(operation, queued, linkTo))}</p>
 <details><summary><span class="facts">${factsInWords(queued, nowMs)}</span><span class="begin"><bdi>${beginningOf(key.description)}</bdi></span></summary>${factList(requestFacts(key, linkTo).slice(1))}</details>

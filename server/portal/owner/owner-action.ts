@@ -1,8 +1,8 @@
 import type { Person } from '../../../shared/actor.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
-import { keyVersion } from '../../../shared/keys/key-version.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
+import { keyRevision } from '../../../shared/keys/revision.ts';
 import type { AnyOperation, OwnerPage } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
 import { html } from '../../html.ts';
@@ -33,7 +33,7 @@ export function doAction(context: PageContext, operation: AnyOperation, door: Ow
   const { form, params, person } = context;
   const identifier = params.identifier as string;
   const shown = oneValue(form, 'shown');
-  const confirming = person?.kind === 'owner' && shown !== '' ? { ...person, keyVersion: shown } : person;
+  const confirming = person?.kind === 'owner' && shown !== '' ? { ...person, shown } : person;
   return performForm({ ...context, person: confirming }, operation, formFields(operation, 'owner'), {
     about: { identifier },
     done: () => doneAt(`/developers/keys/${identifier}`, operation),
@@ -52,7 +52,7 @@ async function show(
   const identifier = context.params.identifier as string;
   checkReach(context.access, context.person as Person, OPERATIONS.show, { identifier });
   // Read before the rest: if the key changes in between, what is confirmed here is refused.
-  const shown = keyVersion(context.access, identifier);
+  const shown = keyRevision(context.access.db, identifier);
   const { key } = await performFor(context, OPERATIONS.show, { identifier });
   const { from, event, isDangerous } = operation;
   refuseState(key, from, event);

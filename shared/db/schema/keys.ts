@@ -44,6 +44,8 @@ export const apiKeys = sqliteTable(
     secretHash: blob('secret_hash', { mode: 'buffer' }),
     /** The fence: an attempt to approve the key activates it only if this is still the attempt's number. */
     attemptNumber: integer('attempt_number').notNull().default(0),
+    /** Random, and drawn anew with each entry of the history. */
+    revision: text().notNull().default(sql`(lower(hex(randomblob(8))))`),
     /** The key that this one was requested to replace: Active at that time, and of the same profile. Never changed. */
     successorOf: text('successor_of').references((): AnySQLiteColumn => apiKeys.identifier),
   },

@@ -7,8 +7,8 @@ import { changeMail } from '../../mail/texts/change-mail.ts';
 import { refuseTimePast } from '../expiry.ts';
 import type { KeyChange } from '../fields/input-groups.ts';
 import { SECRET_HOLDERS, stateAt } from '../key.ts';
-import { refuseUnlikeKey } from '../key-version.ts';
 import { type ApiKey, readKey, refuseState } from '../record.ts';
+import { refuseUnlikeKey } from '../revision.ts';
 import { ALREADY_SO } from './differing.ts';
 import { type NewGrant, setGrant } from './grant.ts';
 import type { Outcome } from './move.ts';
@@ -23,7 +23,7 @@ export function changeKey(deps: Deps, input: { identifier: string; change: KeyCh
   const grant = checkChange(input.change);
   return writeNow(deps, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
-    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
+    refuseUnlikeKey(tx, identifier, by);
     const key = requireChangeable(readKey(tx, identifier), act.atMs);
     refuseTimePast(grant.expiresAt ?? null, act.atMs);
     const changed = setGrant(tx, key, grant, act);

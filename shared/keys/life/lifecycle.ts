@@ -13,7 +13,6 @@ import { refuseUnlikeProfile } from '../../profiles/profile-version.ts';
 import { cleanForTerminal } from '../../text.ts';
 import type { KeyRequest } from '../fields/input-groups.ts';
 import { KEYS_PER_PROFILE } from '../key.ts';
-import { refuseUnlikeKey } from '../key-version.ts';
 import {
   type ApiKey,
   addEvent,
@@ -24,6 +23,7 @@ import {
   readOwnerById,
   slotHolders,
 } from '../record.ts';
+import { refuseUnlikeKey } from '../revision.ts';
 import { newIdentifier } from '../secret.ts';
 import { refuseManyToday } from './daily-limit.ts';
 import { moveAndNotify, type Outcome } from './move.ts';
@@ -131,7 +131,7 @@ export function revokeKey(deps: Deps, input: { identifier: string; reason: strin
 /** Withdraws a pending request. Throws `not_found`, `refused`. */
 export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string; by: Actor }): Outcome {
   writeNow(deps, (tx, nowMs) => {
-    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
+    refuseUnlikeKey(tx, identifier, by);
     moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs });
   });
   return { identifier, mailIds: [], warning: null };
@@ -144,7 +144,7 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
   const { identifier, name, by } = input;
   return writeNow(deps, (tx, nowMs) => {
-    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
+    refuseUnlikeKey(tx, identifier, by);
     const key = readKey(tx, identifier);
     if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
     if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);

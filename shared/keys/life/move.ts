@@ -6,8 +6,8 @@ import type { Text } from '../../mail/texts/compose.ts';
 import { rejectionMail, revocationMail } from '../../mail/texts/mails.ts';
 import { resumptionMail, suspensionMail } from '../../mail/texts/suspension-mails.ts';
 import type { Move } from '../key.ts';
-import { refuseUnlikeKey } from '../key-version.ts';
 import { moveKey, readKey } from '../record.ts';
+import { refuseUnlikeKey } from '../revision.ts';
 
 /** The output of an operation that changes a key. */
 export type Outcome = {
@@ -40,7 +40,7 @@ export function moveAndNotify(
 ): Outcome {
   return writeNow(deps, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
-    refuseUnlikeKey({ ...deps, db: tx }, identifier, by);
+    refuseUnlikeKey(tx, identifier, by);
     moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
     const said = { reason, isOwnDoing: by.kind === 'owner' };
     const mailIds = mailOwner(tx, deps.config, identifier, (news) => MAIL_OF_MOVE[move]({ ...news, ...said }), act);

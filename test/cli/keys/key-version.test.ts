@@ -36,13 +36,11 @@ describe('keys approve', () => {
     await terminal.see(/Approve key \w{8}\?/);
     await importLines(deps, [MOVED]);
     terminal.type(`y${KEY.enter}`);
-    await terminal.see('the e-mail address of the profile was changed');
+    await terminal.see('has changed since you opened it');
     await terminal.see(/The secret is mailed to +thief@evil\.example/);
     await terminal.see(/Approve key \w{8}\?/);
     expect([showKey(deps, identifier).attempt, secrets()]).toEqual([null, []]);
-    expect(plain(terminal)).toContain(
-      `Key ${identifier} has changed since it was shown: the e-mail address of the profile was changed. Nothing was done.`,
-    );
+    expect(plain(terminal)).toContain(`Key ${identifier} has changed since you opened it. Nothing was done.`);
     terminal.type(`y${KEY.enter}`);
     expect(await terminal.exited).toBe(0);
     expect([showKey(deps, identifier).state, secrets().length]).toEqual(['Active', 1]);
@@ -57,9 +55,7 @@ describe('keys approve', () => {
     await perform(deps, onBox('other'), OPERATIONS.reject, { identifier, reason: 'No.' });
     terminal.type(`y${KEY.enter}`);
     expect(await terminal.exited).toBe(1);
-    expect(plain(terminal)).toContain(
-      `Key ${identifier} has changed since it was shown: it is now rejected. Nothing was done.`,
-    );
+    expect(plain(terminal)).toContain(`Key ${identifier} has changed since you opened it. Nothing was done.`);
     expect(plain(terminal)).toContain(`Key ${identifier} is rejected; only pending keys can be approved.`);
     expect(secrets()).toEqual([]);
   });
@@ -81,7 +77,7 @@ test('Enter in keys change keeps the value, and never reverts what another perso
   await keepLimits('60/1m 5000/1d');
   await perform(deps, onBox('other'), OPERATIONS.change, { identifier, rateLimits });
   terminal.type(`y${KEY.enter}`);
-  await terminal.see('its permissions, rate limits or expiry were changed');
+  await terminal.see('has changed since you opened it');
   expect(showKey(deps, identifier)).toMatchObject({ rateLimits, expiresAt: null });
   await keepLimits('1/1m');
   terminal.type(`y${KEY.enter}`);
@@ -111,7 +107,7 @@ test('keys reject keeps a typed reason if the request has changed, and rejects o
   await terminal.see('Reject the request for key');
   await perform(deps, onBox('other'), OPERATIONS.edit, { identifier, name: 'Clearer' });
   terminal.type(`y${KEY.enter}`);
-  await terminal.see('it was renamed');
+  await terminal.see('has changed since you opened it');
   await terminal.see('Clearer');
   await terminal.see('Reject the request for key');
   expect(showKey(deps, identifier).state).toBe('pending');
@@ -152,7 +148,7 @@ describe('keys request', () => {
     await fillIn(terminal);
     await importLines(deps, [{ ...ADA, username: 'countess' }]);
     terminal.type(KEY.enter);
-    await terminal.see('The profile with the UID 7 has changed since it was shown: the username is now countess.');
+    await terminal.see('The profile with the UID 7 has changed since you opened it.');
     await terminal.see(/Profile +countess/);
     await terminal.see('Send this request?');
     expect(listKeys(deps, {})).toEqual([]);

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { keyVersion } from '../../../shared/keys/key-version.ts';
+import { keyRevision } from '../../../shared/keys/revision.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
 import { importLines } from '../../support/import.ts';
@@ -47,7 +47,7 @@ async function prepare() {
   const path = `/developers/admin/keys/${identifier}`;
   const fields = { operation: 'approve', permissions: 'api.lookup', rateLimits: '60/1m', expires: '', retireOld: '' };
   const send = (at: { url: string }) => {
-    const shown = keyVersion(access, identifier);
+    const shown = keyRevision(access.db, identifier);
     const body = new URLSearchParams({ ...fields, shown });
     return fetchPage(at, `${path}/decide`, { method: 'POST', body, headers: { cookie: `session=${token}` } });
   };

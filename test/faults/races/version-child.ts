@@ -7,7 +7,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { findProfile } from '../../../shared/profiles/find.ts';
-import { shownProfile } from '../../../shared/profiles/profile-version.ts';
+import { profileRevision } from '../../../shared/profiles/profile-version.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
 import { testConfig } from '../../support/world.ts';
@@ -50,7 +50,7 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
   },
   erase: async (name) => {
     const { id } = findProfile(deps.db, name);
-    const shown = shownProfile(deps.db, id);
+    const shown = profileRevision(deps.db, id);
     return { shown: `${id}`, act: () => eraseProfile(deps, id, { ...operator, shown }) };
   },
   withdraw: async (identifier) => {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { keyVersion } from '../../../shared/keys/key-version.ts';
+import { keyRevision } from '../../../shared/keys/revision.ts';
 import { get } from '../http.ts';
 import { jsonLines } from '../import.ts';
 import { request } from '../keys.ts';
@@ -163,7 +163,8 @@ async function approveWithAnother({ access, server, nextAdmin }: Parts, identifi
   const another = await request(access, { profile: name });
   const path = '/developers/admin/decide';
   const form: [string, string][] = [['approve', '']];
-  for (const one of [another, identifier]) form.push(['chosen', one], ['shown', `${one} ${keyVersion(access, one)}`]);
+  for (const one of [another, identifier])
+    form.push(['chosen', one], ['shown', `${one} ${keyRevision(access.db, one)}`]);
   return async () => {
     const { status, refusal, headers } = await page(server, path, cookie, form);
     if (status !== 303) return refusal ?? `${status}`;

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { settleBackground } from '../../../../server/background.ts';
 import { beginApproval } from '../../../../shared/approval/approve.ts';
-import { keyVersion } from '../../../../shared/keys/key-version.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { keyRevision } from '../../../../shared/keys/revision.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { onBox } from '../../../support/actors.ts';
 import { eraseProfile } from '../../../support/erase.ts';
@@ -260,7 +260,10 @@ test('an impossible decision is refused, with what was typed and the rule at its
   expect([empty.status, empty.body.includes('<a href="#reason">')]).toEqual([422, true]);
   expect((await decideAs(world, grace, identifier, [['operation', 'remove passkey']])).refusal).toBe('bad_form');
   rejectKey(access, { identifier, reason: 'No.', by: onBox('root') });
-  const late = await sendDecision(world, grace, identifier, [...APPROVAL, ['shown', keyVersion(access, identifier)]]);
+  const late = await sendDecision(world, grace, identifier, [
+    ...APPROVAL,
+    ['shown', keyRevision(access.db, identifier)],
+  ]);
   expect([late.status, textOf(late).includes(`Key ${identifier} is rejected; only`)]).toEqual([422, true]);
 });
 

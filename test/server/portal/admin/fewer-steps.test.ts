@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { keyVersion } from '../../../../shared/keys/key-version.ts';
+import { keyRevision } from '../../../../shared/keys/revision.ts';
 import { importLines } from '../../../support/import.ts';
 import { request } from '../../../support/keys.ts';
 import { adminWorld, formOn, hiddenIn, keyPageOf, signInAdmin, textOf } from '../../../support/portal/admin-pages.ts';
@@ -19,7 +19,7 @@ for (const id of [101, 102, 103]) {
 }
 const [first = '', second = '', third = ''] = keys;
 
-const versions = keys.map((key): [string, string] => ['shown', `${key} ${keyVersion(world.access, key)}`]);
+const versions = keys.map((key): [string, string] => ['shown', `${key} ${keyRevision(world.access.db, key)}`]);
 const send = (form: [string, string][]) => ask(world, `${QUEUE}/decide`, { cookie, form: [...versions, ...form] });
 
 /** The requests that are selected in the queue after *Cancel* on this page. */

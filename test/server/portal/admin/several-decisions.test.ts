@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { settleBackground, stopBackground } from '../../../../server/background.ts';
 import { removeAdmin } from '../../../../shared/admins/admins.ts';
-import { keyVersion } from '../../../../shared/keys/key-version.ts';
 import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
+import { keyRevision } from '../../../../shared/keys/revision.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { onBox } from '../../../support/actors.ts';
@@ -39,7 +39,7 @@ const send = (world: PageWorld, { cookie }: SignedInAdmin, form: [string, string
 const chosenIn = ({ access }: PageWorld, keys: readonly string[]) =>
   keys.flatMap((key): [string, string][] => [
     ['chosen', key],
-    ['shown', `${key} ${keyVersion(access, key)}`],
+    ['shown', `${key} ${keyRevision(access.db, key)}`],
   ]);
 
 const outcomesOf = async (world: PageWorld, { cookie }: SignedInAdmin, answer: PageAnswer) => {

@@ -19,7 +19,7 @@ const ACTIONS = {
   [(id: string) => string, Record<string, string>, 'POST' | 'PATCH', (id: string) => string, object]
 >;
 
-// test/shared/keys/key-version.test.ts tries all operations and changes.
+// test/shared/keys/revision.test.ts tries all operations and changes.
 describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])(
   '%s, if the e-mail address has changed before the lock is released',
   (name) => {
@@ -43,7 +43,7 @@ describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])(
       const { cookie, identifier, services, expectNothing } = await world();
       const answer = await visit({ services }, formPath(identifier), { form, cookie });
       expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
-      expect(answer.body).toContain('You are no longer signed in, because the ');
+      expect(answer.body).toContain('You are no longer signed in, because ');
       expectNothing();
       expect((await ask({ services }, '/developers/keys', { cookie })).status).toBe(303);
     });
