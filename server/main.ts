@@ -8,6 +8,7 @@ import { createLog, type LogOutput, openLogOutput, reportTo } from './observabil
 import type { Portal } from './portal/services.ts';
 import { closeService, createService, refuseUncaught, type Service } from './service.ts';
 import { startOutboxTimer } from './upkeep/outbox.ts';
+import { startSavingQuotas } from './upkeep/quotas.ts';
 import type { Repeating } from './upkeep/repeating.ts';
 import { startSweepTimer } from './upkeep/sweep.ts';
 import { startVacuumTimer, type VacuumOptions } from './upkeep/vacuum.ts';
@@ -92,11 +93,12 @@ function runUntilStopped(
     startSweepTimer(portal, reportTo(log), deps.config.databasePath),
     ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum)]),
   ];
+  const quotas = startSavingQuotas(deps.config.databasePath, service.limits, reportTo(log));
   const stop = async () => {
     log.event('info', 'Stopping: finishing requests in flight.');
     portal.beginStop();
     await Promise.all([listener.stop(), ...timers.map((timer) => timer.stop())]);
-    await portal.stop();
+    await Promise.all([portal.stop(), quotas.stop()]);
     closeService(service);
     log.event('info', 'Stopped.');
     await output.drain();

@@ -2,7 +2,8 @@ import { closeReader, openReader } from '../shared/db/reader.ts';
 import { isReady } from '../shared/db/ready.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import { prepareVerifier } from '../shared/keys/verify.ts';
-import { openLimits } from '../shared/limits/one-thread.ts';
+import { openLimits } from '../shared/limits/limits.ts';
+import { readStored } from '../shared/limits/stored.ts';
 import { prepareLeaderboard } from '../shared/profiles/leaderboard/leaderboard.ts';
 import { prepareProfiles } from '../shared/profiles/lookup/cache.ts';
 import { prepareLookup } from '../shared/profiles/lookup/lookup.ts';
@@ -31,6 +32,7 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
   const report = reportTo(log);
   const reader = openReader(config.databasePath, (sentence, cause) => report('error', sentence, cause));
   const sources = prepareProfiles(reader);
+  const limits = portal?.limits ?? openLimits(clock, readStored(reader.sqlite));
   const usage = openUsage(config.databasePath, clock, report);
   const service: Service = {
     deps,
@@ -43,14 +45,14 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
     verify: prepareVerifier(reader, clock),
     counter: usage.counter,
     throttle: createThrottle(clock),
-    limits: openLimits(config.databasePath, clock, report),
+    limits,
     metrics: config.metricsToken === null ? null : createMetrics(deps),
     lookup: prepareLookup(reader, sources),
     leaderboard: prepareLeaderboard(reader, sources),
     answers: prepareAnswers(isSecure),
     refusals: prepareRefusals(isSecure),
     isReady: () => isReady(db),
-    portal: portal ?? createPortal(() => service.deps.config, report),
+    portal: portal ?? createPortal(() => service.deps.config, report, limits),
   };
   return service;
 }
@@ -67,9 +69,8 @@ export function refuseUncaught({ nextRequestId, refusals, log }: Service, error:
   return response;
 }
 
-/** Saves what keys have spent of their limits, and the usage; closes these and the reader. The caller closes the database. */
-export function closeService({ limits, usage, reader }: Service): void {
-  limits.close();
+/** Saves the usage, and closes it and the reader. The caller closes the database. */
+export function closeService({ usage, reader }: Service): void {
   closeUsage(usage);
   closeReader(reader);
 }

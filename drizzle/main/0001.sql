@@ -338,3 +338,10 @@ WHEN NEW.`profile_id` IS NOT NULL OR NEW.`id` <> OLD.`id` OR NEW.`at` <> OLD.`at
 BEGIN
 	SELECT RAISE(ABORT, 'the log is append-only');
 END;
+
+-- What keys have spent of their rate limits, as a log of short rows: shared/limits/stored.ts.
+CREATE TABLE `key_quotas` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`at` real NOT NULL,
+	`spent` text NOT NULL
+) STRICT;

@@ -1,9 +1,8 @@
 import { AppError } from '../../shared/errors.ts';
 import type { VerifiedKey } from '../../shared/keys/verify.ts';
-import type { Account } from '../../shared/limits/account.ts';
-import type { Limits } from '../../shared/limits/limits.ts';
-import { formatRateLimit, type RateLimit, rateLimitWords } from '../../shared/limits/rate-limit.ts';
-import { type Ring, retryAfterSeconds } from '../../shared/limits/ring.ts';
+import type { Account, Limits } from '../../shared/limits/limits.ts';
+import { formatRateLimit, limitTexts, type RateLimit, rateLimitWords } from '../../shared/limits/rate-limit.ts';
+import type { Window } from '../../shared/limits/window.ts';
 
 /** The rate-limit state of a request. */
 export type Quota = {
@@ -36,8 +35,8 @@ export function admit(limits: Limits, quota: Quota, cost: number): void {
   const wait = limits.spend(account, cost);
   if (wait === null) return;
   quota.refused = cost;
-  const full = account.limits.filter((_, index) => (account.rings[index] as Ring).remaining < cost);
-  throw rateLimited(full, cost, retryAfterSeconds(wait));
+  const full = account.limits.filter((_, index) => (account.windows[index] as Window).remaining < cost);
+  throw rateLimited(full, cost, Math.ceil(wait / 1000));
 }
 
 /** The refusal of a request that costs `cost`, for which the limits `full` have no room for `seconds`. */
@@ -63,7 +62,7 @@ export type Level = { quota: number; windowSeconds: number; remaining: number; r
 
 /** The level of each limit, in the order of the grant. */
 export function levelsOf({ account }: Quota): Level[] {
-  return account.rings.map(({ quota, windowMs, remaining, resetSeconds }) => ({
+  return account.windows.map(({ quota, windowMs, remaining, resetSeconds }) => ({
     quota,
     windowSeconds: windowMs / 1000,
     remaining,
@@ -73,15 +72,15 @@ export function levelsOf({ account }: Quota): Level[] {
 
 /** The value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11): `"1m";q=60;w=60`. */
 export function rateLimitPolicy({ account }: Quota): string {
-  return account.texts.policy;
+  return limitTexts(account.limits).policy;
 }
 
 /** The value of `RateLimit`: `"1m";r=59;t=60`. For a rate-limited request, only the limits that had no room. */
 export function rateLimit({ account, refused }: Quota): string {
-  const { names } = account.texts;
+  const { names } = limitTexts(account.limits);
   let list = '';
   for (let index = 0; index < names.length; index++) {
-    const { remaining, resetSeconds } = account.rings[index] as Ring;
+    const { remaining, resetSeconds } = account.windows[index] as Window;
     if (refused > 0 && remaining >= refused) continue;
     list += `${list === '' ? '' : ', '}${names[index]};r=${remaining};t=${resetSeconds}`;
   }

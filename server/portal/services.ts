@@ -1,5 +1,6 @@
 import type { Config } from '../../shared/config/config.ts';
 import { createMailDeps } from '../../shared/deps.ts';
+import type { Limits } from '../../shared/limits/limits.ts';
 import { sendDueMails } from '../../shared/mail/outbox.ts';
 import type { Access } from '../../shared/sessions-file/access.ts';
 import { closeAccess, openAccess, renewSessions } from '../../shared/sessions-file/open-access.ts';
@@ -14,6 +15,7 @@ export type PortalServices = {
   readonly access: Access;
   readonly background: Background;
   readonly report: Report;
+  readonly limits: Limits;
   /** How often each IP address has sent the forms that strangers can send, by their routes. */
   readonly throttles: Map<string, Throttle>;
   /** Once true, no approval may start. */
@@ -22,6 +24,8 @@ export type PortalServices = {
 
 /** The pages and `/manage` of a server: their connections are opened by the first request or sweep. */
 export type Portal = {
+  /** The limits whose levels its pages show: those of the server. */
+  readonly limits: Limits;
   /** Opens the files unless they are open. Throws `refused`; the next call tries again. */
   open: () => PortalServices;
   /** The services if the files are open. */
@@ -35,10 +39,11 @@ export type Portal = {
 };
 
 /** Creates the services on open files. */
-export function createPortalServices(access: Access, report: Report): PortalServices {
+export function createPortalServices(access: Access, report: Report, limits: Limits): PortalServices {
   return {
     access,
     report,
+    limits,
     background: createBackground(),
     throttles: new Map(),
     isStopping: false,
@@ -52,12 +57,13 @@ export function stopPortalServices(services: PortalServices): Promise<void> {
 }
 
 /** Creates the portal of a server. */
-export function createPortal(configOf: () => Config, report: Report): Portal {
+export function createPortal(configOf: () => Config, report: Report, limits: Limits): Portal {
   let services: PortalServices | null = null;
   let isStopping = false;
   return {
+    limits,
     open: () => {
-      services ??= Object.assign(createPortalServices(openAccess(configOf()), report), { isStopping });
+      services ??= Object.assign(createPortalServices(openAccess(configOf()), report, limits), { isStopping });
       renewSessions(services.access);
       return services;
     },

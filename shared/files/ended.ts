@@ -12,18 +12,24 @@ import { effectsOnKeys, eraseProfiles } from '../erasure/erase-profile.ts';
 import { addServiceEvent } from '../erasure/service-log.ts';
 import { type Move, stateAt } from '../keys/key.ts';
 import { moveKey } from '../keys/record.ts';
+import { type QuotaRow, readQuotaRows, replaceQuotaRows } from '../limits/stored.ts';
 import type { MailConfig } from '../mail/outbox.ts';
 import { addPeopleEvent } from '../passkeys/people-log.ts';
 import { changeProfile } from '../profiles/edit/change.ts';
 
-// What a restore takes from the database that it replaces: whatever was ended there since the backup was made.
+// What a restore takes from the database that it replaces: whatever was ended there since the backup was made, and what keys
+// have spent of their rate limits.
 
-/** What is ended in a database: profiles, bans and keys; of people, who is still there, by identifying bytes. */
+/**
+ * What is ended in a database: profiles, bans and keys; of people, who is still there, by identifying bytes; of rate limits, what
+ * is spent.
+ */
 export type Ended = {
   erased: { uid: number; atMs: number }[];
   banned: number[];
   keys: { identifier: string; state: KeyState; expiresAt: number | null }[];
   people: { admins: Set<string>; passkeys: Set<string>; tokens: Set<string> };
+  quotas: QuotaRow[];
 };
 
 /** What a restore did with what the backup has and the replaced database has ended, or (people) does not know. */
@@ -55,6 +61,7 @@ export function readEnded(sqlite: Sqlite): Ended {
       passkeys: hex(db.select({ bytes: passkeys.credentialId }).from(passkeys).all()),
       tokens: hex(db.select({ bytes: platformTokens.tokenHash }).from(platformTokens).all()),
     },
+    quotas: readQuotaRows(sqlite),
   };
 }
 
@@ -80,7 +87,10 @@ export function keepEnded(copy: Sqlite, ended: Ended | null, { by, config }: { b
     keepBanned(db, ended, by, config, kept);
   }
   write(db, (tx) => {
-    if (ended !== null) keepKeys(tx, ended, { by, atMs }, kept);
+    if (ended !== null) {
+      keepKeys(tx, ended, { by, atMs }, kept);
+      replaceQuotaRows(copy, ended.quotas);
+    }
     settlePeople(tx, ended?.people ?? null, { by, atMs }, kept);
     addServiceEvent(tx, { atMs, by, event: 'restored' });
   });

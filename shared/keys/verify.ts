@@ -2,7 +2,6 @@ import type { Clock } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import type { Permission, StoredState } from '../db/key-columns.ts';
 import { onCommit, type Reader, readInView } from '../db/reader.ts';
-import type { Account } from '../limits/account.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { isExpired } from './key.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
@@ -17,8 +16,6 @@ export type VerifiedKey = {
   rateLimits: readonly RateLimit[];
   /** Milliseconds since 1970; null if the key never expires. */
   expiresAt: number | null;
-  /** What the key has used of its rate limits; kept here by `Limits.accountOf`. */
-  account?: Account | undefined;
   /** The tally in which the key's last request was counted; kept here by `countUsage`. */
   tally?: OpenTally | undefined;
 };
@@ -123,7 +120,7 @@ function activeKeyIn({ grants, commits }: KeyCache, row: KeyRow): CachedKey | nu
   if (state !== 'Active' || secretHash === null || banned === 1) return null;
   const permissions = grantOf<Permission[]>(grants, row.permissions);
   const rateLimits = grantOf<RateLimit[]>(grants, row.rateLimits);
-  const key = { identifier, name, permissions, rateLimits, expiresAt, account: undefined, tally: undefined };
+  const key = { identifier, name, permissions, rateLimits, expiresAt, tally: undefined };
   return { key, secretHash, seenAt: commits };
 }
 

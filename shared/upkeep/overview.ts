@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
 import { type ImportStatus, lastImportOf } from '../files/status.ts';
 import { eachOutcome, type Outcomes, USAGE_OUTCOMES } from '../keys/usage-outcomes.ts';
-import { type Level, readLevels, scarcest } from '../limits/levels.ts';
+import { type Level, type Limits, scarcest } from '../limits/limits.ts';
 import { type MailStatus, readMailStatus } from '../mail/outbox.ts';
 import { readKeyStats } from '../usage/key-stats.ts';
 import { dayOf } from '../usage/usage-counter.ts';
@@ -17,8 +17,8 @@ export type NamedKey = { identifier: string; name: string; profile: string | nul
 
 /** A key that is near or at a limit, or had requests refused for one today. */
 export type LimitedKey = NamedKey & {
-  /** The limit with the smallest remaining share; null if the server has not saved it. */
-  level: Level | null;
+  /** The limit with the smallest remaining share. */
+  level: Level;
   refused: number;
 };
 
@@ -47,8 +47,8 @@ const CHECKED_KEYS = 200;
 /** A key is near a limit if at most this share of the quota is left. */
 const NEAR = 0.2;
 
-/** Reads the overview; requests of the last ten seconds may be missing. */
-export function readOverview(deps: Deps): Overview {
+/** Reads the overview; requests of the last seconds may be missing. */
+export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf'>): Overview {
   const { db, clock, config } = deps;
   const path = config.databasePath;
   const nowMs = clock.nowMs();
@@ -57,7 +57,7 @@ export function readOverview(deps: Deps): Overview {
   return guardDatabase(path, () => ({
     days: readDays(deps, nowMs),
     busiest: readBusiest(deps, nowMs),
-    limited: readLimited(deps, nowMs),
+    limited: readLimited(deps, limits, nowMs),
     queue: { pending: states.pending, oldestAtMs: oldestPendingAt },
     mails: readMailStatus(db, nowMs),
     lastImport: lastImportOf(db, 'import'),
@@ -106,7 +106,7 @@ function readBusiest({ db }: Deps, nowMs: number): Overview['busiest'] {
 }
 
 /** The Active keys used today that are near or at a limit, those with the smallest share left first. */
-function readLimited({ db, config }: Deps, nowMs: number): LimitedKey[] {
+function readLimited({ db }: Deps, limits: Pick<Limits, 'levelsOf'>, nowMs: number): LimitedKey[] {
   const used = db
     .select({ ...NAMED, rateLimits: apiKeys.rateLimits, refused: usage.limited })
     .from(usage)
@@ -116,17 +116,13 @@ function readLimited({ db, config }: Deps, nowMs: number): LimitedKey[] {
     .orderBy(desc(usage.limited), desc(ALL))
     .limit(CHECKED_KEYS)
     .all();
-  const keys = used.map(({ identifier, rateLimits }) => ({ identifier, rateLimits: rateLimits ?? [] }));
-  const levels = readLevels(config.databasePath, keys, nowMs);
-  const share = ({ level }: LimitedKey) => (level === null ? 1 : level.remaining / level.quota);
+  const share = ({ remaining, quota }: Level) => remaining / quota;
   return used
-    .map(
-      ({ rateLimits: _, ...key }): LimitedKey => ({
-        ...key,
-        level: scarcest(levels?.get(key.identifier) ?? []) ?? null,
-      }),
-    )
-    .filter((key) => key.refused > 0 || share(key) <= NEAR)
-    .sort((a, b) => share(a) - share(b) || b.refused - a.refused)
+    .flatMap(({ rateLimits, ...key }): LimitedKey[] => {
+      const levels = limits.levelsOf({ identifier: key.identifier, rateLimits: rateLimits ?? [] });
+      const level = scarcest(levels);
+      return level !== undefined && (key.refused > 0 || share(level) <= NEAR) ? [{ ...key, level }] : [];
+    })
+    .sort((a, b) => share(a.level) - share(b.level) || b.refused - a.refused)
     .slice(0, MAX_LISTED);
 }

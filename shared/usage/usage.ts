@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
-import type { Report } from '../limits/ledger.ts';
 import { createUsageCounter, giveBackUsage, hasNoUsage, takeUsage, type UsageCounter } from './usage-counter.ts';
 import { openUsageStore, type UsageStore } from './usage-store.ts';
+
+/** Writes a sentence to the operator's log, with its cause, if any. */
+export type Report = (level: 'info' | 'warn' | 'error', sentence: string, cause?: unknown) => void;
 
 /** How often counts are stored. Including those still in workers, a crash loses at most ten seconds of counts. */
 const SAVE_EVERY_MS = 9_000;

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test';
 import { openFile } from '../../shared/db/connect.ts';
 import { keyUsage } from '../../shared/usage/usage-view.ts';
-import { eventually } from '../support/eventually.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { changeBySql } from '../support/profiles.ts';
 import { keyFor, prepare } from '../support/requests.ts';
-import { remainingInFile } from '../support/storage/quota-file.ts';
+import { leftIn } from '../support/storage/limits.ts';
 
 test('every response to a valid key is counted, and is in the database once the server has stopped', async () => {
   const server = await startTestServer();
@@ -49,17 +48,21 @@ test('a 304 counts as a success, and a 500 as a failure', async () => {
 test('an import that locks the database does not delay requests; they are counted, also by their limits, which are saved', async () => {
   const server = await startTestServer();
   await prepare(server.deps);
-  const { clock, config } = server.deps;
-  const { databasePath } = config;
+  const { databasePath } = server.deps.config;
   const { identifier, secret } = await keyFor(server.deps, ['50/1d']);
   const importing = openFile(databasePath, 0);
   importing.run('BEGIN IMMEDIATE');
   for (let turn = 0; turn < 50; turn++) expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
   expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(429);
-  const limit = { quota: 50, windowSeconds: 86_400 };
-  await eventually(() => remainingInFile(databasePath, identifier, limit, clock) === 0);
   importing.run('ROLLBACK');
   importing.close();
   await server.stop();
+  expect(
+    leftIn(
+      server.deps.db.$client,
+      { identifier, rateLimits: [{ quota: 50, windowSeconds: 86_400 }] },
+      server.deps.clock,
+    ),
+  ).toEqual([0]);
   expect(keyUsage(server.deps, identifier, 1).days[0]).toMatchObject({ ok: 50, limited: 1 });
 });

@@ -3,10 +3,9 @@ import { connect } from 'node:net';
 import type { RunningServer, ServerOptions } from '../../server/main.ts';
 import { startServer } from '../../server/main.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { openQuotaStore, quotaPath } from '../../shared/limits/file/store.ts';
 import { checkAnswer } from './network/document.ts';
 import { noteOutput } from './secret-search.ts';
-import { copying, testClock, testDeps } from './world.ts';
+import { testClock, testDeps } from './world.ts';
 
 /** One JSON line of the log. */
 export type LogLine = Record<string, unknown>;
@@ -18,20 +17,12 @@ export type TestServer = RunningServer & {
   log: LogLine[];
 };
 
-/** Creates an empty quota file. A server would wait several times for the disk. */
-const createQuotaFile = copying(() => {
-  const path = quotaPath(testDeps().config.databasePath);
-  openQuotaStore(path, 0).close();
-  return path;
-});
-
 /** Starts a server on a new database, with a clock that stands still. It is stopped when the test file is done. */
 export async function startTestServer(
   changes: Partial<Deps> & { variables?: Record<string, string> } = {},
 ): Promise<TestServer> {
   const clock = testClock();
   const deps = { ...testDeps({ clock, ...changes }), clock };
-  createQuotaFile(quotaPath(deps.config.databasePath));
   return serverOn(deps);
 }
 

@@ -15,7 +15,7 @@ import { adminKeyPath } from './admin-path.ts';
 /** `GET /developers/admin/overview`: the usage of the service today and in the last 30 days, and its state. */
 export function overview(context: PageContext): Page {
   const nowMs = context.access.clock.nowMs();
-  const found = readOverview(context.access);
+  const found = readOverview(context.access, context.services.limits);
   return {
     title: 'Overview',
     body: html`<h1>Overview</h1>
@@ -112,7 +112,7 @@ function limitedTable(context: PageContext, keys: Overview['limited']): Html {
     return html`<p>Every key used today has at least a fifth of each limit left, and none was rate-limited.</p>`;
   }
   const rows = keys.map(({ level, refused, ...key }) => {
-    const left = level === null ? '–' : `${numberText(level.remaining)} of ${limitText(level)}`;
+    const left = `${numberText(level.remaining)} of ${limitText(level)}`;
     return html`<tr>${keyCells(context, key)}<td data-label="Left now">${left}</td><td class="number" data-label="Refused today">${numberText(refused)}</td></tr>`;
   });
   return html`<table><thead><tr>${KEY_HEADS}<th scope="col">Left now</th><th scope="col" class="number">Refused today</th></tr></thead><tbody>${rows}</tbody></table>`;

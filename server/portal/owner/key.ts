@@ -1,6 +1,5 @@
-import { hasSecret } from '../../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
-import type { Level } from '../../../shared/limits/levels.ts';
+import type { Level } from '../../../shared/limits/limits.ts';
 import { curlLine } from '../../../shared/mail/texts/mail-wording.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
@@ -10,7 +9,7 @@ import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { endText, factList, grantFacts, joined, requestFacts, stateTag } from '../html/key-facts.ts';
 import { historyTable } from '../html/key-history.ts';
-import { levelList, levelsByKey } from '../html/limit-levels.ts';
+import { levelList } from '../html/limit-levels.ts';
 import { usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
 import { performFor } from '../requests/perform.ts';
@@ -27,7 +26,7 @@ export async function keyPage(context: PageContext): Promise<Page> {
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performFor(context, OPERATIONS.usage, { identifier }) : null;
   const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
-  const levels = hasSecret(key.state) ? (levelsByKey(context.access, [key])?.get(identifier) ?? null) : null;
+  const levels = context.services.limits.levelsOf(key);
   const owner = ownProfile(context);
   const inUse = keysInUse((await performFor(context, OPERATIONS.list, {})).keys);
   const request = requestOffered(context, key, inUse, owner.banned);
@@ -36,10 +35,10 @@ export async function keyPage(context: PageContext): Promise<Page> {
     title: key.name,
     where: 'API keys',
     body: html`${crumbs(context)}<div class="headline"><div class="about"><h1>${userText(key.name)}</h1>
-<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(context, key, usedAtMs, levels ?? []), ...endless])}</p></div>${actions(context, key, request, owner.banned)}</div>
+<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(context, key, usedAtMs), ...endless])}</p></div>${actions(context, key, request, owner.banned)}</div>
 ${bannedNote(owner)}
 ${replacements(context, identifier, inUse)}
-${usage === null || key.state !== 'Active' ? '' : refusedNote(context, usage, levels ?? [])}
+${usage === null || key.state !== 'Active' ? '' : refusedNote(context, usage, levels)}
 ${stateInWords(key, history, request?.link ?? null)}
 ${key.state === 'Active' ? '' : (request?.hindrance ?? '')}
 ${usage === null ? '' : working(context, key, usage, levels)}
@@ -108,11 +107,11 @@ function actions(
 }
 
 /** The usage of a granted key and, while it can be used, what is left of its limits and how to use it. */
-function working({ access }: PageContext, key: KeyView, usage: UsageView, levels: readonly Level[] | null): Html {
+function working({ access }: PageContext, key: KeyView, usage: UsageView, levels: readonly Level[]): Html {
   const chart = html`<section><h2>Last ${usage.days.length} days</h2>${usageChart(usage)}</section>`;
   if (key.state !== 'Active' || key.refusedFor !== null) return chart;
   return html`<div class="columns"><div>
-<section><h2>What is left now</h2>${levelList(key.rateLimits, levels, access.clock.nowMs())}</section>
+<section><h2>What is left now</h2>${levelList(levels, access.clock.nowMs())}</section>
 ${chart}</div>
 <section><h2>Use it</h2>${howTo(access.config)}</section></div>`;
 }

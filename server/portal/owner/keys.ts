@@ -1,13 +1,13 @@
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { type Level, scarcest } from '../../../shared/limits/levels.ts';
+import { type Level, scarcest } from '../../../shared/limits/limits.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
 import { dailyUsage, type UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { joined, stateTag } from '../html/key-facts.ts';
-import { levelsByKey, levelText, limitText } from '../html/limit-levels.ts';
+import { levelText, limitText } from '../html/limit-levels.ts';
 import { userText } from '../html/user-text.ts';
 import { performFor } from '../requests/perform.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
@@ -23,12 +23,11 @@ export async function keys(context: PageContext): Promise<Page> {
   const ended = all.filter((key) => !inUse.includes(key)).toReversed();
   const working = inUse.filter(({ state }) => hasSecret(state));
   const identifiers = working.map(({ identifier }) => identifier);
-  const levels = levelsByKey(context.access, working);
   const latest = dailyUsage(context.access, identifiers, REFUSED_DAYS);
   const rowOf = (key: KeyView) => {
     const { identifier } = key;
     const use = { lastUsedAtMs: lastUses.get(identifier) ?? null, days: latest.get(identifier) ?? [] };
-    return keyRow(context, key, use, levels?.get(identifier) ?? []);
+    return keyRow(context, key, use);
   };
   const request = html`<a class="button" href="${publicPath(context.access.config, '/developers/keys/new')}">Request a key</a>`;
   const mayRequest = !owner.banned && !isFull(inUse);
@@ -51,15 +50,16 @@ function noKeys({ access }: PageContext, request: Html): Html {
 type Use = { lastUsedAtMs: number | null; days: UsageView['days'] };
 
 /** A row of the list: the key's name, which links to its page, its state, and the most important facts. */
-function keyRow(context: PageContext, key: KeyView, { lastUsedAtMs, days }: Use, levels: readonly Level[]): Html {
+function keyRow(context: PageContext, key: KeyView, { lastUsedAtMs, days }: Use): Html {
+  const levels = context.services.limits.levelsOf(key);
   const left = hasSecret(key.state) ? whatIsLeft(key, days, levels) : [];
   return html`<li><a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a> <span>${stateTag(key)}</span>
-<p>${joined([...left, ...keyMeta(context, key, lastUsedAtMs, levels), html`<code>${key.identifier}</code>`])}</p></li>`;
+<p>${joined([...left, ...keyMeta(context, key, lastUsedAtMs), html`<code>${key.identifier}</code>`])}</p></li>`;
 }
 
 /**
  * What is left of the scarcest limit, after a note if requests exceed a limit or recently did; only the limits if the key is
- * suspended or the levels are unknown.
+ * suspended.
  */
 function whatIsLeft(key: KeyView, days: UsageView['days'], levels: readonly Level[]): (Html | string)[] {
   const limits = key.rateLimits.map(limitText).join(', ');

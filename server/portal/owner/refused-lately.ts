@@ -1,5 +1,5 @@
 import { countRequests } from '../../../shared/keys/usage-outcomes.ts';
-import type { Level } from '../../../shared/limits/levels.ts';
+import type { Level } from '../../../shared/limits/limits.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html } from '../../html.ts';
@@ -45,10 +45,8 @@ export function refusedNote({ access: { config } }: PageContext, { days }: Usage
   return html`<p class="note warn"><strong>${numberText(count)} of ${countText(total, 'request')} got 429 ${day}${which}.</strong> After a 429, wait for the number of seconds in <code>Retry-After</code>. See ${rules}.</p>`;
 }
 
-/** The limits that were used up: `, over 60 per minute and 5 000 per day`; empty if that is no longer known. */
+/** The limits that are used up: `, over 60 per minute and 5 000 per day`; empty if none is any more, unless there is only one. */
 function overText(levels: readonly Level[]): string {
-  const usedUp = levels.filter(({ wasUsedUp }) => wasUsedUp);
-  const [only] = levels;
-  const named = usedUp.length === 0 && levels.length === 1 && only !== undefined ? [only] : usedUp;
+  const named = levels.length === 1 ? levels : levels.filter(({ remaining }) => remaining === 0);
   return named.length === 0 ? '' : `, over ${named.map(limitText).join(' and ')}`;
 }

@@ -7,6 +7,7 @@ import {
   index,
   integer,
   primaryKey,
+  real,
   sqliteTable,
   text,
   uniqueIndex,
@@ -152,6 +153,13 @@ export const keyEvents = sqliteTable(
     check('key_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
   ],
 );
+
+/** What keys have spent of their rate limits, as a log of short rows (`shared/limits/stored.ts`). */
+export const keyQuotas = sqliteTable('key_quotas', {
+  id: integer().primaryKey(),
+  at: real().notNull(),
+  spent: text().notNull(),
+});
 
 /**
  * The usage of keys: one row for each key and day (UTC) with requests, which counts their outcomes. Kept for 400 days.

@@ -3,7 +3,7 @@ import { isoTime } from '../../clock.ts';
 import type { Tx } from '../../db/connect.ts';
 import type { Permission } from '../../db/key-columns.ts';
 import { apiKeys, type KeyChanges } from '../../db/schema/keys.ts';
-import { areSameLimits } from '../../limits/account.ts';
+import { areSameLimits } from '../../limits/limits.ts';
 import type { RateLimit } from '../../limits/rate-limit.ts';
 import { type Act, type ApiKey, addEvent } from '../record.ts';
 

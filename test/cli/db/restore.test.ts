@@ -13,11 +13,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../../../shared/clock.ts';
 import { openBare, openFile } from '../../../shared/db/connect.ts';
 import { migrate } from '../../../shared/db/migrate.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { prepareRestore } from '../../../shared/files/restore.ts';
+import { openLimits } from '../../../shared/limits/limits.ts';
+import { readStored } from '../../../shared/limits/stored.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { importLines, jsonLines } from '../../support/import.ts';
@@ -27,6 +30,7 @@ import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
 import { MAIL_CONFIG } from '../../support/mail/config.ts';
 import { usernamesIn } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
+import { leftIn, saveTo, use } from '../../support/storage/limits.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 /** The database and backup of a folder, and commands on them. */
@@ -80,6 +84,24 @@ describe('db restore', () => {
     expect(names(join(folder, kept))).toEqual(['ada', 'bob']);
     expect(readFileSync(file).equals(before)).toBe(true);
     expect((await run('db', 'check')).code).toBe(0);
+  });
+
+  test('keeps what keys have spent according to the replaced database', async () => {
+    const { db, run } = world();
+    const key = { identifier: 'k7Qm2XaB', rateLimits: [{ quota: 9, windowSeconds: 86_400 }] };
+    const spendIn = (path: string, count: number) => {
+      using sqlite = openFile(path, 1_000);
+      const limits = openLimits(systemClock, readStored(sqlite));
+      use(limits, key, count);
+      saveTo(sqlite, limits);
+    };
+    spendIn(db, 2);
+    const file = join(tempFolder(), 'older.sqlite');
+    expect((await run('db', 'backup', file)).code).toBe(0);
+    spendIn(db, 3);
+    expect((await run('db', 'restore', file, '--yes')).code).toBe(0);
+    using restored = openFile(db, 1_000);
+    expect(leftIn(restored, key, systemClock)).toEqual([4]);
   });
 
   test('keeps changes that are only in the write-ahead log of the old database', async () => {

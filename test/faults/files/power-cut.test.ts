@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
@@ -65,7 +64,7 @@ async function expectSynced(): Promise<void> {
   // Like a power cut, SIGKILL prevents a last save.
   const killedAt = Date.now() / 1000;
   await server.end('SIGKILL');
-  const calls = callsOn(`${quotaPath(deps.config.databasePath)}-wal`, readFileSync(trace, 'utf8'));
+  const calls = callsOn(`${deps.config.databasePath}-wal`, readFileSync(trace, 'utf8'));
   const writes = calls.filter(({ isSync }) => !isSync);
   const syncs = calls.filter(({ isSync }) => isSync);
   const last = writes.at(-1)?.begunAt ?? 0;

@@ -1,11 +1,11 @@
-import { openLimits } from '../../../shared/limits/one-thread.ts';
-import { use } from '../../support/storage/limits.ts';
+import { openLimits } from '../../../shared/limits/limits.ts';
+import { readStored } from '../../../shared/limits/stored.ts';
+import { memoryDatabase, saveTo, use } from '../../support/storage/limits.ts';
 
 // Run by quotas.test.ts as its own process: uses up the default limits of many keys minute by minute, saves and restores
-// them as a restart does, and prints by how many bytes memory grew after the first keys. Its arguments: the database's path and
-// the number of keys.
+// them as a restart does, and prints by how many bytes memory grew after the first keys. Its argument: the number of keys.
 
-const [path = '', count = ''] = process.argv.slice(2);
+const [count = ''] = process.argv.slice(2);
 const FIRST = 500;
 const KEYS = Number(count);
 const DEFAULT_LIMITS = [
@@ -14,10 +14,8 @@ const DEFAULT_LIMITS = [
 ];
 let now = Date.parse('2026-01-01T00:00:00Z');
 const clock = { nowMs: () => now, monotonicMs: () => now };
-const open = () =>
-  openLimits(path, clock, (_level, sentence) => {
-    throw new Error(sentence);
-  });
+const sqlite = memoryDatabase();
+const open = () => openLimits(clock, readStored(sqlite));
 const keys = Array.from({ length: FIRST + KEYS }, (_, at) => ({ identifier: `key${at}`, rateLimits: DEFAULT_LIMITS }));
 let limits = open();
 
@@ -41,7 +39,7 @@ useUp(keys.slice(0, FIRST));
 const before = process.memoryUsage.rss();
 const admitted = useUp(keys.slice(FIRST));
 const used = process.memoryUsage.rss() - before;
-limits.close();
+saveTo(sqlite, limits, true);
 limits = open();
 let refused = 0;
 for (const key of keys.slice(FIRST)) if (use(limits, { ...key }) !== null) refused++;

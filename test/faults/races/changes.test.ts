@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { systemClock } from '../../../shared/clock.ts';
 import type { KeyChanges } from '../../../shared/db/schema/keys.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { checkDatabase } from '../../../shared/files/check.ts';
@@ -14,7 +15,7 @@ import { type ServerProcess, startServerProcess } from '../../support/machine/se
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
-import { remainingInFile } from '../../support/storage/quota-file.ts';
+import { leftIn } from '../../support/storage/limits.ts';
 import { testDeps } from '../../support/world.ts';
 
 // Changes of Active keys by real processes: killed, made at the same time, and applied by servers that count requests.
@@ -228,7 +229,8 @@ describe('a running server', () => {
     await expectRoom(10, 50);
     const limit = { quota: 1_100, windowSeconds: 3_600 };
     const until = performance.now() + 10_000;
-    while (remainingInFile(deps.config.databasePath, identifier, limit) !== 50 && performance.now() < until) {
+    const key = { identifier, rateLimits: [limit] };
+    while (leftIn(deps.db.$client, key, systemClock)[0] !== 50 && performance.now() < until) {
       await Bun.sleep(20);
     }
     await counted.server.end('SIGKILL');

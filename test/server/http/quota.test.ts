@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { admit, levelsOf, openQuota, showLevels } from '../../../server/http/quota.ts';
-import type { VerifiedKey } from '../../../shared/keys/verify.ts';
-import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { keyFor, prepare } from '../../support/requests.ts';
-import { tempFolder, testClock } from '../../support/world.ts';
 
 const server = await startTestServer();
 await prepare(server.deps);
@@ -78,32 +73,4 @@ test('over a limit, only the exhausted limits are listed, with the longest wait,
   expect(await refused.json()).toEqual({
     error: '2 requests per 10 seconds and 2 requests per minute are used up; try again in 58 s.',
   });
-});
-
-test('an account that was dropped after its windows passed unused counts and is saved again once its key is used', async () => {
-  const clock = testClock();
-  const folder = tempFolder();
-  const open = () => openLimits(join(folder, 'profiles.db'), clock, () => undefined);
-  const newKey = (): VerifiedKey => ({
-    identifier: 'k7Qm2XaB',
-    name: 'Bot',
-    permissions: ['api.lookup'],
-    rateLimits: [{ quota: 5, windowSeconds: 60 }],
-    expiresAt: null,
-  });
-  const key = newKey();
-  let limits = open();
-  admit(limits, openQuota(limits, key), 1);
-  const { account } = key;
-  clock.advance(60_001);
-  await limits.save();
-  expect(account?.isDropped).toBe(true);
-  for (let turn = 0; turn < 3; turn++) admit(limits, openQuota(limits, key), 1);
-  expect(key.account).not.toBe(account as never);
-  limits.close();
-  limits = open();
-  const again = openQuota(limits, newKey());
-  showLevels(limits, again);
-  expect(levelsOf(again)[0]?.remaining).toBe(2);
-  limits.close();
 });

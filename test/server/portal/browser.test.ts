@@ -12,6 +12,7 @@ import { expectUsable } from '../../support/portal/looking.ts';
 import { PAGES } from '../../support/portal/page-routes.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
 import { countUnended } from '../../support/portal/sessions-rows.ts';
+import { emptyLimits } from '../../support/storage/limits.ts';
 import { testClock } from '../../support/world.ts';
 
 // The pages in a real Chromium, which sends Origin and Sec-Fetch-Site itself. Users of the platform have other hosts of the
@@ -23,7 +24,12 @@ async function worldAt(variables: Record<string, string>, port = 0) {
   const codes = countingCodes();
   const access = testAccess({ clock, random: codes.random, variables });
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
-  const world: PageWorld = { access, clock, services: createPortalServices(access, () => {}), events: [] };
+  const world: PageWorld = {
+    access,
+    clock,
+    services: createPortalServices(access, () => {}, emptyLimits(access.clock)),
+    events: [],
+  };
   return { world, server: await serverOfPages(world, { port }), lastCode: codes.lastCode };
 }
 

@@ -11,6 +11,7 @@ import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine/
 import { countingCodes, testAccess } from '../../support/portal/access.ts';
 import { ADA } from '../../support/portal/owner-pages.ts';
 import { type PageWorld, sentAgain, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
+import { emptyLimits } from '../../support/storage/limits.ts';
 import { testClock } from '../../support/world.ts';
 
 // The pages while the disk of both files is full, and afterwards. Needs permission to mount.
@@ -29,7 +30,11 @@ async function worldOnDisk() {
   const access = testAccess({ db, clock, random: codes.random, variables: { DATABASE_PATH } });
   await importLines(access, [ADA]);
   const events: PageWorld['events'] = [];
-  const services = createPortalServices(access, (level, message) => void events.push([level, message]));
+  const services = createPortalServices(
+    access,
+    (level, message) => void events.push([level, message]),
+    emptyLimits(access.clock),
+  );
   const world: PageWorld = { access, clock, services, events };
   const { identifier } = await issue(access, { profile: ADA.username });
   return { disk, world, identifier, lastCode: codes.lastCode };
@@ -131,6 +136,6 @@ test('a failed form with a secret is not offered again, and one with a passkeyâ€
 /** Pages at a URL that allows passkeys. */
 async function withoutDisk() {
   const access = testAccess({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
-  const world = { access, services: createPortalServices(access, () => {}) };
+  const world = { access, services: createPortalServices(access, () => {}, emptyLimits(access.clock)) };
   return { world };
 }

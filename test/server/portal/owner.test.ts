@@ -4,7 +4,6 @@ import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { changeKey } from '../../../shared/keys/life/change.ts';
 import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { openLimits } from '../../../shared/limits/one-thread.ts';
 import { onBox } from '../../support/actors.ts';
 import { eventually } from '../../support/eventually.ts';
 import { get } from '../../support/http.ts';
@@ -21,6 +20,8 @@ import {
   servePages,
   storedIn,
 } from '../../support/portal/served-pages.ts';
+
+import { use } from '../../support/storage/limits.ts';
 
 // What owners see of their keys is recorded; what their forms store is asserted.
 
@@ -248,12 +249,8 @@ test('an Active key shows what is left of each limit, when it refills, and what 
   const world = await adasPages();
   const { see, access, clock } = world;
   const { identifier } = await issue(access, { profile: 'ada' }, { rateLimits: LIMITS });
-  const limits = openLimits(access.config.databasePath, clock, () => undefined);
-  const use = async (count: number) => {
-    expect(limits.spend(limits.accountOf({ identifier, rateLimits: LIMITS }), count)).toBeNull();
-    await limits.save();
-  };
-  await use(60);
+  const key = { identifier, rateLimits: LIMITS };
+  expect(use(world.services.limits, key, 60)).toBeNull();
   record('nothing left of a limit', await see(`/${identifier}`));
   record('nothing left of a limit: the list', await see());
   // The time to wait is rounded up, and never 0.
@@ -265,9 +262,9 @@ test('an Active key shows what is left of each limit, when it refills, and what 
   expect(waits).toEqual(['60 s', '60 s', '59 s', '42 s']);
   clock.advance(60_000);
   useKey(access, identifier, 1, 1_440);
-  // No minute was used up today so far as is known, so the page can't say which limit was exceeded.
+  // No limit is used up now, so the page can't say which one was exceeded.
   record('requests got 429 today', await see(`/${identifier}`));
-  await use(60);
+  expect(use(world.services.limits, key, 60)).toBeNull();
   clock.advance(3_600_000);
   record('requests got 429 today: the list', await see());
   const tomorrow = () => {
@@ -278,7 +275,6 @@ test('an Active key shows what is left of each limit, when it refills, and what 
   record('requests got 429 yesterday: the list', await world.get('/developers/keys', world.cookie));
   tomorrow();
   record('requests got 429 two days ago', await world.get(`/developers/keys/${identifier}`, world.cookie));
-  await limits.close();
 });
 
 test('a key’s page says what was granted and changed, and shows its usage as a chart and a table', async () => {

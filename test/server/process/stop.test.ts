@@ -1,18 +1,14 @@
 import { describe, expect, test } from 'bun:test';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { DRAIN_MS, HANDSHAKE_MS } from '../../../server/listen.ts';
 import { serve, startServer } from '../../../server/main.ts';
-import { openLogOutput } from '../../../server/observability/log.ts';
-import { quotaPath } from '../../../shared/limits/file/store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { get, sendRaw, serverOn, startTestServer, takeApart } from '../../support/http.ts';
 import { TEST_CA, testCertificate } from '../../support/network/certificates.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, prepare } from '../../support/requests.ts';
-import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 /** A connection that does not read until it is resumed. */
 function slowClient(port: number): Promise<Socket> {
@@ -180,17 +176,5 @@ describe('one server', () => {
     });
     expect(await unheard.catch((error) => error.message)).toBe('nobody listens');
     await (await serverOn({ ...deps, clock: testClock() })).stop();
-  });
-
-  test('that fails to start has written its log lines', async () => {
-    const server = await startTestServer();
-    const deps = testDeps();
-    writeFileSync(quotaPath(deps.config.databasePath), 'not a quota file');
-    const path = join(tempFolder(), 'log');
-    const descriptor = openSync(path, 'w');
-    const options = { port: server.port, log: openLogOutput(descriptor) };
-    expect(await startServer(deps, options).catch((error) => error.code)).toBe('refused');
-    expect(readFileSync(path, 'utf8')).toContain('The quota file was unreadable');
-    closeSync(descriptor);
   });
 });

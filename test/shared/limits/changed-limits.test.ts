@@ -1,25 +1,21 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { openLimits } from '../../../shared/limits/one-thread.ts';
+import { openLimits } from '../../../shared/limits/limits.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
+import { readStored } from '../../../shared/limits/stored.ts';
 import { rounds } from '../../support/rounds.ts';
-import { use } from '../../support/storage/limits.ts';
-import { afterCrash } from '../../support/storage/quota-file.ts';
-import { tempFolder, testClock } from '../../support/world.ts';
+import { memoryDatabase, saveTo, use } from '../../support/storage/limits.ts';
+import { testClock } from '../../support/world.ts';
 
 // Spent requests still count after a change of a key's limits, compared with a naive record of all requests.
 
-const folder = tempFolder();
-let files = 0;
-const newPath = () => join(folder, `${++files}`, 'profiles.db');
 const IDENTIFIER = 'k7Qm2XaB';
 
 type Step =
   | { kind: 'wait'; ms: number }
-  | { kind: 'spend'; count: number; by: 0 | 1 }
+  | { kind: 'spend'; count: number }
   | { kind: 'change'; limits: RateLimit[] }
-  | { kind: 'hear' | 'save' | 'restart' };
+  | { kind: 'save' | 'restart' };
 
 const WINDOWS = [1, 5, 60, 3_600];
 
@@ -33,16 +29,13 @@ function histories(quotas: fc.Arbitrary<number>, mostAtOnce: number) {
     {
       weight: 8,
       arbitrary: fc
-        .tuple(
-          fc.oneof(fc.constant(1), fc.integer({ min: 1, max: mostAtOnce })),
-          fc.constantFrom(0 as const, 1 as const),
-        )
-        .map(([count, by]): Step => ({ kind: 'spend', count, by })),
+        .oneof(fc.constant(1), fc.integer({ min: 1, max: mostAtOnce }))
+        .map((count): Step => ({ kind: 'spend', count })),
     },
     { weight: 2, arbitrary: limits.map((changed): Step => ({ kind: 'change', limits: changed })) },
     {
       weight: 2,
-      arbitrary: fc.constantFrom<Step[]>({ kind: 'hear' }, { kind: 'hear' }, { kind: 'save' }, { kind: 'restart' }),
+      arbitrary: fc.constantFrom<Step[]>({ kind: 'save' }, { kind: 'restart' }),
     },
   );
   return fc.tuple(limits, fc.array(step, { maxLength: 120, size: 'max' }));
@@ -71,12 +64,11 @@ function createModel() {
 /** Whether the number of admitted requests is allowed. */
 type Judge = (decision: { admitted: boolean; room: number; count: number }) => void;
 
-/** One thread, which sees a change at once. */
-async function runAlone(first: RateLimit[], steps: Step[], judge: Judge): Promise<void> {
+function run(first: RateLimit[], steps: Step[], judge: Judge): void {
   const clock = testClock();
   const model = createModel();
-  let path = newPath();
-  let limits = openLimits(path, clock, () => {});
+  using sqlite = memoryDatabase();
+  let limits = openLimits(clock, readStored(sqlite));
   let rateLimits = first;
   for (const step of steps) {
     if (step.kind === 'wait') clock.advance(Math.floor(step.ms * 1024) / 1024);
@@ -89,33 +81,30 @@ async function runAlone(first: RateLimit[], steps: Step[], judge: Judge): Promis
       const admitted = use(limits, { identifier: IDENTIFIER, rateLimits }, step.count) === null;
       if (admitted) model.add(now, rateLimits, step.count);
       judge({ admitted, room, count: step.count });
-    } else if (step.kind !== 'hear') {
-      await limits.save();
+    } else {
+      saveTo(sqlite, limits);
       if (step.kind === 'save') continue;
-      path = afterCrash(path);
       // Wall time, which a new process begins with, has whole milliseconds.
       clock.advance(Math.ceil(clock.monotonicMs()) - clock.monotonicMs());
-      limits.close();
-      limits = openLimits(path, clock, () => {});
+      limits = openLimits(clock, readStored(sqlite));
     }
   }
-  limits.close();
 }
 
 describe('changed limits', () => {
-  test('keep requests in windows that stay or return, over saves and crashes: a request is admitted exactly if it fits', async () => {
-    await fc.assert(
-      fc.asyncProperty(exact, async ([first, steps]) => {
-        await runAlone(first, steps, ({ admitted, room, count }) => expect(admitted).toBe(count <= room));
+  test('keep requests in windows that stay or return, over saves and crashes: a request is admitted exactly if it fits', () => {
+    fc.assert(
+      fc.property(exact, ([first, steps]) => {
+        run(first, steps, ({ admitted, room, count }) => expect(admitted).toBe(count <= room));
       }),
       { numRuns: rounds(40) },
     );
   }, 60_000);
 
-  test('from or to quotas above 1024 never admit too many, and refuse at most 0.1% of the largest quota too early', async () => {
-    await fc.assert(
-      fc.asyncProperty(grouped, async ([first, steps]) => {
-        await runAlone(first, steps, ({ admitted, room, count }) => {
+  test('from or to quotas above 1024 never admit too many, and refuse at most 0.1% of the largest quota too early', () => {
+    fc.assert(
+      fc.property(grouped, ([first, steps]) => {
+        run(first, steps, ({ admitted, room, count }) => {
           if (count > room) expect(admitted).toBe(false);
           else if (!admitted) expect(room - count).toBeLessThan(2 * Math.ceil(9_000 / 1_024));
         });

@@ -2,6 +2,7 @@ import { createPortalServices } from '../../../server/portal/services.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { insertProfile } from '../profiles.ts';
+import { emptyLimits } from '../storage/limits.ts';
 import { testClock } from '../world.ts';
 import { countingCodes, testAccess } from './access.ts';
 import { type PageWorld, signInOwner } from './pages.ts';
@@ -20,7 +21,11 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
   const access = testAccess({ clock, random: codes.random, variables });
   for (const owner of [ADA, BEA]) insertProfile(access.db, owner);
   const events: PageWorld['events'] = [];
-  const services = createPortalServices(access, (level, message) => void events.push([level, message]));
+  const services = createPortalServices(
+    access,
+    (level, message) => void events.push([level, message]),
+    emptyLimits(access.clock),
+  );
   return { access, clock, services, events, cookie: signInOwner(access, ADA.id), lastCode: codes.lastCode };
 }
 

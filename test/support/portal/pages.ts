@@ -17,6 +17,7 @@ import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
 import { beginSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { serverOn, type TestServer } from '../http.ts';
 import { noteCookies } from '../secret-search.ts';
+import { emptyLimits } from '../storage/limits.ts';
 import { testClock } from '../world.ts';
 import { testAccess } from './access.ts';
 
@@ -57,7 +58,7 @@ export function pageWorld(variables: Record<string, string> = {}): PageWorld {
   const events: PageWorld['events'] = [];
   const report: PortalServices['report'] = (level, message, cause, requestId) =>
     void events.push(requestId === undefined ? [level, message] : [level, message, String(cause), requestId]);
-  return { access, clock, services: createPortalServices(access, report), events };
+  return { access, clock, services: createPortalServices(access, report, emptyLimits(access.clock)), events };
 }
 
 /** Requests a page, and waits for the background work that it starts. */
@@ -174,6 +175,7 @@ export const ROUTES = createApp(testAccess().config).routes.filter(
 /** The portal of a server whose pages are those of a {@link PageWorld}. */
 export function portalOf(world: PageWorld): Portal {
   return {
+    limits: world.services.limits,
     open: () => world.services,
     opened: () => world.services,
     sendMails: () => sendDueMails(world.access, () => undefined),

@@ -19,6 +19,7 @@ import {
   textOf,
 } from '../../../support/portal/admin-pages.ts';
 import { ask, type PageWorld, visit } from '../../../support/portal/pages.ts';
+import { emptyLimits } from '../../../support/storage/limits.ts';
 
 // Approvals run in the background: the form is answered at once, and pages show the progress from the database alone.
 
@@ -243,7 +244,7 @@ describe('when the server stops', () => {
       'The server was stopped before the mail was confirmed, so it may or may not arrive.',
     );
     smtp.open();
-    const restarted = { services: createPortalServices(world.access, () => {}) };
+    const restarted = { services: createPortalServices(world.access, () => {}, emptyLimits(world.access.clock)) };
     await decideAs(restarted, grace, identifier, APPROVAL);
     await visit(restarted, '/developers');
     expect(showKey(world.access, identifier)).toMatchObject({ state: 'Active', attempt: { number: 2 } });

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { openLimits } from '../../../../shared/limits/one-thread.ts';
 import { storeLastImport } from '../../../../shared/profiles/last-import.ts';
 import { onBox } from '../../../support/actors.ts';
 import { importLines } from '../../../support/import.ts';
@@ -34,7 +33,7 @@ test('the overview of an unused service says so in full sentences', async () => 
 });
 
 test('the overview shows requests by outcome, the busiest keys, keys near their limits, and waiting requests', async () => {
-  const { access, clock, overview } = await world();
+  const { access, clock, services, overview } = await world();
   const { db } = access;
   await importLines(access, [{ id: 8, username: 'bea', email: 'bea@example.org' }]);
   storeLastImport(db, { atMs: clock.nowMs(), by: onBox('root'), lines: 12_000, refused: 3 });
@@ -60,10 +59,8 @@ test('the overview shows requests by outcome, the busiest keys, keys near their 
     { quota: 60, windowSeconds: 60 },
     { quota: 5_000, windowSeconds: 86_400 },
   ];
-  const limits = openLimits(access.config.databasePath, clock, () => undefined);
-  use(limits, { identifier: quiet, rateLimits }, 50);
-  use(limits, { identifier: calm, rateLimits }, 40);
-  await limits.close();
+  use(services.limits, { identifier: quiet, rateLimits }, 50);
+  use(services.limits, { identifier: calm, rateLimits }, 40);
   const page = await overview();
   const text = textOf(page);
   for (const part of [

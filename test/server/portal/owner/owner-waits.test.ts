@@ -5,6 +5,7 @@ import { changeByHand } from '../../../support/import.ts';
 import { DESCRIPTION, request, waitingWhile } from '../../../support/keys.ts';
 import { ADA, ownerWorld } from '../../../support/portal/owner-pages.ts';
 import { ask, visit } from '../../../support/portal/pages.ts';
+import { emptyLimits } from '../../../support/storage/limits.ts';
 
 // While an owner's form waits for the write lock, the profile's owner changes.
 
@@ -34,7 +35,7 @@ describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])(
         changeByHand(access, ADA.username, () => ({ email: 'new@example.org' }));
         before = traces();
       });
-      const services = createPortalServices(late, () => undefined);
+      const services = createPortalServices(late, () => undefined, emptyLimits(late.clock));
       const expectNothing = () => expect([before === '', traces()]).toEqual([false, before]);
       return { access, cookie, identifier, services, expectNothing };
     }

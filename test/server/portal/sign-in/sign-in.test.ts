@@ -7,6 +7,7 @@ import { countingCodes, testAccess } from '../../../support/portal/access.ts';
 import type { PageAnswer } from '../../../support/portal/pages.ts';
 import { type PageWorld, sentAgain, valuesOf, visit } from '../../../support/portal/pages.ts';
 import { countTickets } from '../../../support/portal/sessions-rows.ts';
+import { emptyLimits } from '../../../support/storage/limits.ts';
 import { testClock } from '../../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
@@ -19,7 +20,11 @@ async function world(variables: Record<string, string> = {}): Promise<PageWorld 
   const access = testAccess({ clock, random: codes.random, variables });
   await importLines(access, [ADA, { id: 8, username: 'bea', email: 'bea@example.org' }]);
   const events: PageWorld['events'] = [];
-  const services = createPortalServices(access, (level, message) => void events.push([level, message]));
+  const services = createPortalServices(
+    access,
+    (level, message) => void events.push([level, message]),
+    emptyLimits(access.clock),
+  );
   return { access, clock, services, events, lastCode: codes.lastCode };
 }
 

@@ -1,0 +1,81 @@
+import { open } from 'node:fs/promises';
+import { withBusyTimeout } from '../../shared/db/busy-timeout.ts';
+import type { Sqlite } from '../../shared/db/connect.ts';
+import { guardDatabase } from '../../shared/db/faults.ts';
+import { openBeside } from '../../shared/db/open-beside.ts';
+import { prepareWrite } from '../../shared/db/write.ts';
+import { AppError } from '../../shared/errors.ts';
+import type { Limits } from '../../shared/limits/limits.ts';
+import { prepareQuotaRows } from '../../shared/limits/stored.ts';
+import type { Report } from '../portal/services.ts';
+import { repeat } from './repeating.ts';
+
+const SAVE_EVERY_MS = 1_000;
+
+/** The pause while another process holds the write lock: an import leaves it free for a few milliseconds at a time. */
+const RETRY_LOCKED_MS = 10;
+
+const RETRY_FAILED_MS = 5_000;
+
+/** How long the last save waits for the lock; the server no longer answers requests then. */
+const LAST_WAIT_MS = 5_000;
+
+/**
+ * Stores once a second what keys have spent of their rate limits. The commit does not wait for the disk; a thread of the runtime
+ * does, so that a power cut loses no more than a crash. `stop` stores the rest.
+ */
+export function startSavingQuotas(
+  databasePath: string,
+  limits: Pick<Limits, 'changes'>,
+  report: Report,
+): { stop: () => Promise<void> } {
+  let store: ReturnType<typeof openStore> | null = null;
+  let isFailing = false;
+
+  /** Returns the pause until the next save. */
+  async function save(waitMs: number, isLast: boolean): Promise<number> {
+    try {
+      const changes = limits.changes(isLast);
+      if (changes === null) return SAVE_EVERY_MS;
+      // Opened here and not at the start, because a server also works on a disk that is read-only.
+      store ??= openStore(databasePath);
+      const { sqlite, add } = store;
+      const write = () => withBusyTimeout(sqlite, waitMs, () => add(changes.row, changes.neededFrom));
+      guardDatabase(databasePath, write);
+      changes.noteSaved();
+      await syncLog(sqlite);
+      if (isFailing) report('info', 'Quotas can be written again.');
+      isFailing = false;
+      return SAVE_EVERY_MS;
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'busy' && !isLast) return RETRY_LOCKED_MS;
+      if (!isFailing) report('error', 'Quotas cannot be written; they are only kept in memory.', error);
+      isFailing = true;
+      return RETRY_FAILED_MS;
+    }
+  }
+
+  const timer = repeat(() => save(0, false), SAVE_EVERY_MS);
+  return {
+    stop: async () => {
+      await timer.stop();
+      await save(LAST_WAIT_MS, true);
+      store?.sqlite.close();
+    },
+  };
+}
+
+function openStore(databasePath: string) {
+  const sqlite = openBeside(databasePath, 0, { isDurable: false });
+  return { sqlite, add: prepareWrite(sqlite, prepareQuotaRows(sqlite)) };
+}
+
+/** Flushes the write-ahead log to the disk. */
+async function syncLog({ filename }: Sqlite): Promise<void> {
+  const log = await open(`${filename}-wal`, 'r');
+  try {
+    await log.datasync();
+  } finally {
+    await log.close();
+  }
+}
