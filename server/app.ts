@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
-import { api, otherRequests } from './api/api.ts';
+import { api } from './api/api.ts';
 import { health, securityContact } from './api/health.ts';
 import { metrics } from './api/metrics.ts';
-import { unknownPaths } from './api/unknown.ts';
 import { documents } from './docs/routes.ts';
-import { requestState } from './http/every-request.ts';
+import { requestState, transport } from './http/every-request.ts';
+import { refuseRest } from './http/other-requests.ts';
 import { countFailure } from './http/throttle.ts';
 import { blockOf, checkTransport } from './http/transport.ts';
 import { manage } from './manage/app.ts';
@@ -22,11 +22,10 @@ export function createApp(service: Service) {
   const { tls, developerPlatform } = service.deps.config;
   const app = new Elysia({
     strictPath: true,
-    // Sets the index from which Elysia searches for a URL's path; `routable` rewrites URLs whose path begins before it.
+    // Sets the index from which Elysia searches for a URL's path; see `isRoutable`.
     handler: { standardHostname: tls !== null },
   })
     .use(api(service))
-    .use(otherRequests(service))
     .use(health(service))
     .use(metrics(service))
     .use(securityContact(service))
@@ -34,7 +33,9 @@ export function createApp(service: Service) {
   if (developerPlatform) {
     app.use(pageStyle(service)).use(developerPlatformOf(service));
   }
-  return app.use(unknownPaths(service)).compile();
+  // If no route matched, Elysia would run only the error hook.
+  const others = new Elysia({ name: 'unknown-paths' }).use(transport(service)).all('/*', refuseRest([...app.routes]));
+  return app.use(others).compile();
 }
 
 /** The pages under `/developers`, and JSON under `/manage`, where a refused token counts as a failed login as under `/api`. */

@@ -2,7 +2,8 @@ import type { ServerDeps } from '../shared/deps.ts';
 import { diskWarning } from '../shared/files/disk.ts';
 import { lockForServing } from '../shared/files/lock.ts';
 import { createApp } from './app.ts';
-import { routable } from './http/transport.ts';
+import { refuseUnroutable } from './http/every-request.ts';
+import { isRoutable } from './http/transport.ts';
 import { type Listener, listen } from './listen.ts';
 import { createLog, type LogOutput, openLogOutput, reportTo } from './observability/log.ts';
 import type { Portal } from './portal/services.ts';
@@ -59,7 +60,7 @@ export async function startServer(deps: ServerDeps, options: ServerOptions = {})
     service = made;
     let app: Pick<ReturnType<typeof createApp>, 'fetch'> = { fetch: async () => new Response() };
     const answering = {
-      fetch: (request: Request) => app.fetch(routable(request)),
+      fetch: (request: Request) => (isRoutable(request) ? app.fetch(request) : refuseUnroutable(made, request)),
       error: (error: unknown) => refuseUncaught(made, error),
     };
     listener = listen(config, options.port ?? config.port, answering, options.drainMs);

@@ -8,8 +8,7 @@ import { prepareLeaderboard } from '../shared/profiles/leaderboard/leaderboard.t
 import { prepareProfiles } from '../shared/profiles/lookup/cache.ts';
 import { prepareLookup } from '../shared/profiles/lookup/lookup.ts';
 import { closeUsage, openUsage, type Usage } from '../shared/usage/usage.ts';
-import { prepareAnswers } from './http/answers.ts';
-import { prepareRefusals, refuse } from './http/errors.ts';
+import { refuse } from './http/answers.ts';
 import { requestIds } from './http/every-request.ts';
 import type { Serving } from './http/serving.ts';
 import { createThrottle } from './http/throttle.ts';
@@ -28,7 +27,6 @@ export type Service = Serving & {
 export function createService(deps: ServerDeps, log: Log, portal?: Portal): Service {
   const { db, clock, config } = deps;
   const transport = readTransport(config);
-  const isSecure = config.tls !== null;
   const report = reportTo(log);
   const reader = openReader(config.databasePath, (sentence, cause) => report('error', sentence, cause));
   const sources = prepareProfiles(reader);
@@ -49,8 +47,6 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
     metrics: config.metricsToken === null ? null : createMetrics(deps),
     lookup: prepareLookup(reader, sources),
     leaderboard: prepareLeaderboard(reader, sources),
-    answers: prepareAnswers(isSecure),
-    refusals: prepareRefusals(isSecure),
     isReady: () => isReady(db),
     portal: portal ?? createPortal(() => service.deps.config, report, limits),
   };
@@ -61,9 +57,9 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
  * Answers a request for which the application itself threw, which should never happen. The request is unknown here, so the
  * response and the log have a new id.
  */
-export function refuseUncaught({ nextRequestId, refusals, log }: Service, error: unknown): Response {
+export function refuseUncaught({ nextRequestId, log }: Service, error: unknown): Response {
   const requestId = nextRequestId();
-  const { response } = refuse(refusals, error, null);
+  const { response } = refuse(error, null);
   response.headers.set('X-Request-Id', requestId);
   log.event('error', 'A request failed.', { requestId, cause: error });
   return response;

@@ -5,7 +5,7 @@ import { DAY_MS, isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isMailAddress } from '../../shared/mail/address.ts';
 import type { Answer } from '../http/answers.ts';
-import { reading, transport } from '../http/every-request.ts';
+import { transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
 
 const OK: Answer = { body: JSON.stringify({ status: 'ok' } satisfies z.infer<typeof Health>) };
@@ -18,11 +18,8 @@ export function health(serving: Serving) {
   };
   return new Elysia({ name: 'health' })
     .use(transport(serving))
-    .use(reading(serving))
-    .all('/healthz', () => OK)
-    .head('/healthz', () => OK)
-    .all('/readyz', ready)
-    .head('/readyz', ready);
+    .get('/healthz', () => OK)
+    .get('/readyz', ready);
 }
 
 /** The days until the contact expires: less than a year, as RFC 9116, section 2.5.5, recommends. */
@@ -30,18 +27,12 @@ const EXPIRES_AFTER_DAYS = 180;
 
 /** `/.well-known/security.txt`: the contact for vulnerability reports (RFC 9116); 404 without CONTACT. */
 export function securityContact(serving: Serving) {
-  return new Elysia({ name: 'security-contact' })
-    .use(transport(serving))
-    .onBeforeHandle(() => {
-      if (serving.deps.config.contact === null) throw new AppError('unknown_path');
-    })
-    .use(reading(serving))
-    .all('/.well-known/security.txt', () => contactOf(serving))
-    .head('/.well-known/security.txt', () => contactOf(serving));
+  const app = new Elysia({ name: 'security-contact' }).use(transport(serving));
+  const { contact } = serving.deps.config;
+  return contact === null ? app : app.get('/.well-known/security.txt', () => contactFile(serving, contact));
 }
 
-function contactOf({ deps: { clock, config } }: Serving): Answer {
-  const contact = config.contact ?? '';
+function contactFile({ deps: { clock } }: Serving, contact: string): Answer {
   const midnight = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
   const expires = isoTime(midnight + EXPIRES_AFTER_DAYS * DAY_MS);
   const lines = [

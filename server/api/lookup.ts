@@ -4,7 +4,7 @@ import { AppError } from '../../shared/errors.ts';
 import { tagOf } from '../../shared/profiles/lookup/cache.ts';
 import type { Found, LookupBy } from '../../shared/profiles/lookup/lookup.ts';
 import { operation } from '../docs/operation.ts';
-import type { Answer, Refusal } from '../http/answers.ts';
+import type { Answer } from '../http/answers.ts';
 import { pathParameter, queryOf, refuseParameters } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
 import type { Serving } from '../http/serving.ts';
@@ -67,14 +67,15 @@ function detail(what: 'profile' | 'links', way: LookupBy) {
 
 function handler(serving: Serving, what: 'profile' | 'links', way: LookupBy) {
   const suffix = what === 'links' ? '/links' : '';
-  return ({ request, path, route }: LookupContext): Answer | Refusal => {
+  return ({ request, path, route }: LookupContext): Answer => {
     const found = serving.lookup[what](way, readName(request, path, route));
-    if (found === null) return NOT_FOUND;
+    if (found === null) throw NOT_FOUND;
     return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, suffix) };
   };
 }
 
-const NOT_FOUND: Refusal = { thrown: new AppError('not_found') };
+// Created once, because a stack trace takes as long as a lookup.
+const NOT_FOUND = new AppError('not_found');
 
 function readName(request: Request, path: string, route: string): string {
   const value = pathParameter(route, path);

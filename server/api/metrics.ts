@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { AppError } from '../../shared/errors.ts';
-import { reading, transport } from '../http/every-request.ts';
+import { transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
 import { countFailure } from '../http/throttle.ts';
 import { blockOf } from '../http/transport.ts';
@@ -21,20 +21,15 @@ export const METRICS_REFUSALS = {
  * failed login.
  */
 export function metrics(serving: Serving) {
-  return new Elysia({ name: 'metrics' })
-    .use(transport(serving))
-    .resolve(() => {
-      const { metrics, deps } = serving;
-      const { metricsToken } = deps.config;
-      if (metrics === null || metricsToken === null) throw new AppError('unknown_path');
-      return { metrics, metricsToken };
-    })
-    .use(reading(serving))
-    .onBeforeHandle(({ request, state, metricsToken }) => {
+  const app = new Elysia({ name: 'metrics' }).use(transport(serving));
+  const { metrics, deps } = serving;
+  const { metricsToken } = deps.config;
+  if (metrics === null || metricsToken === null) return app;
+  return app
+    .onBeforeHandle(({ request, state }) => {
       authenticateScraper(serving, request, state.address, metricsToken);
     })
-    .all('/metrics', async ({ metrics }) => scrape(metrics))
-    .head('/metrics', async ({ metrics }) => scrape(metrics));
+    .get('/metrics', async () => scrape(metrics));
 }
 
 function authenticateScraper({ throttle }: Serving, { headers }: Request, address: string, metricsToken: string): void {

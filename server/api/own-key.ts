@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import type { OwnKey } from '../../shared/api/bodies.ts';
 import { isoTime } from '../../shared/clock.ts';
 import { operation } from '../docs/operation.ts';
-import { reading } from '../http/every-request.ts';
 import { queryOf, refuseParameters } from '../http/parameters.ts';
 import { levelsOf } from '../http/quota.ts';
 import type { RequestState } from '../http/request-state.ts';
@@ -16,10 +15,7 @@ export function ownKey(serving: Serving) {
     refuseParameters(queryOf(request));
     return { body: describe(admitted(state)) };
   };
-  return new Elysia({ name: 'own-key' })
-    .use(withKey(serving, 'nothing'))
-    .use(reading(serving))
-    .get('/api/key', show, KEY);
+  return new Elysia({ name: 'own-key' }).use(withKey(serving, 'nothing')).get('/api/key', show, KEY);
 }
 
 const KEY = operation({

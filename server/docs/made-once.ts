@@ -1,5 +1,5 @@
 import { etagOf } from '../../shared/etag.ts';
-import type { KeptAnswer } from '../http/answers.ts';
+import type { Answer } from '../http/answers.ts';
 import type { Serving } from '../http/serving.ts';
 
 /** Everybody sees the new document within five minutes of an upgrade. */
@@ -9,8 +9,8 @@ const CACHED = 'public, max-age=300';
 export type Made = { body: string; headers?: Record<string, string> };
 
 /** A handler whose answer depends only on the configuration. The first request loads its code, and makes and compresses it. */
-export function madeOnce(serving: Serving, make: (serving: Serving) => Promise<Made>): () => Promise<KeptAnswer> {
-  let made: KeptAnswer | null = null;
+export function madeOnce(serving: Serving, make: (serving: Serving) => Promise<Made>): () => Promise<Answer> {
+  let made: Answer | null = null;
   return async () => {
     if (made !== null) return made;
     const { body, headers } = await make(serving);

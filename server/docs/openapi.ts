@@ -5,7 +5,7 @@ import { BODIES } from '../../shared/api/bodies.ts';
 import type { Config } from '../../shared/config/config.ts';
 import { DOCUMENTED_CODES, refusalOf } from '../../shared/errors.ts';
 import { isMailAddress } from '../../shared/mail/address.ts';
-import { api } from '../api/api.ts';
+import { apiRoutes } from '../api/api.ts';
 import { HSTS } from '../http/answers.ts';
 import type { Serving } from '../http/serving.ts';
 import { headersNamed } from './operation.ts';
@@ -16,7 +16,7 @@ const PREFIX = '/api';
 export async function openApiDocument(serving: Serving): Promise<object> {
   const { publicUrl, publicName, contact } = serving.deps.config;
   // An application of its own, because the plugin would list the routes outside the API, too.
-  const app = new Elysia().use(api(serving)).use(
+  const app = new Elysia().use(apiRoutes(serving)).use(
     openapi({
       path: '/page',
       specPath: '/document',

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import type { FramedPage } from '../frame/frame.ts';
-import { reading, transport } from '../http/every-request.ts';
+import type { Answer } from '../http/answers.ts';
+import { transport } from '../http/every-request.ts';
 import { publicPath } from '../http/public-path.ts';
 import type { Serving } from '../http/serving.ts';
 import { type Made, madeOnce } from './made-once.ts';
@@ -8,13 +9,12 @@ import { TRY_PATHS } from './try/paths.ts';
 
 /** The routes of the OpenAPI document and of the pages made from it. */
 export function documents(serving: Serving) {
-  const app = new Elysia({ name: 'documents' }).use(transport(serving)).use(reading(serving));
+  const app = new Elysia({ name: 'documents' }).use(transport(serving));
   for (const [path, make] of Object.entries(DOCUMENTS)) {
-    const answer = madeOnce(serving, make);
-    app.all(path, answer).head(path, answer);
+    app.get(path, madeOnce(serving, make));
   }
-  const home = () => ({ status: 302, body: '', headers: { Location: publicPath(serving.deps.config, '/docs') } });
-  return app.all('/', home).head('/', home);
+  const toDocs: Answer = { status: 302, body: '', headers: { Location: publicPath(serving.deps.config, '/docs') } };
+  return app.get('/', () => toDocs);
 }
 
 const DOCUMENTS: Record<string, (serving: Serving) => Promise<Made>> = {

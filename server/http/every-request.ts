@@ -1,13 +1,12 @@
 import { Elysia } from 'elysia';
-import { AppError, type ErrorCode } from '../../shared/errors.ts';
+import { AppError } from '../../shared/errors.ts';
 import { type Random, randomBase62 } from '../../shared/random.ts';
 import { countUsage } from '../../shared/usage/usage-counter.ts';
-import { type Answer, answerTo, HSTS, type KeptAnswer } from './answers.ts';
-import { refuse } from './errors.ts';
+import { type Answer, answerTo, codeOf, HSTS, refuse } from './answers.ts';
 import { admit } from './quota.ts';
 import type { RequestState } from './request-state.ts';
 import type { Serving } from './serving.ts';
-import { checkTransport, clientAddress, hasUrl, originalOf } from './transport.ts';
+import { checkTransport, clientAddress } from './transport.ts';
 
 // Elysia analyses the source of hooks and handlers, as printed by Bun: the context only has the properties that they
 // destructure, and a function that ends in `return f(…)` is awaited (Bun prints `const answer = f(…); return answer;` that way
@@ -26,8 +25,9 @@ export function requestState(serving: Serving) {
       return { state };
     })
     .mapResponse(({ request, state, responseValue }) => {
-      const response = responseOf(serving, request, state, responseValue);
-      logAnswer(serving, state, response);
+      const isMade = responseValue instanceof Response;
+      const response = isMade ? responseValue : answerTo(request, state, responseValue as Answer);
+      complete(serving, state, response);
       return response;
     })
     .as('scoped');
@@ -38,10 +38,11 @@ export function everyRequest(serving: Serving) {
   return new Elysia({ name: 'every-request' })
     .use(requestState(serving))
     .onError(({ error, state, set }) => {
+      // Only if the state itself could not be made; the listener answers then.
+      if (state === undefined) throw error;
       // Otherwise Elysia copies the Response of `mapResponse`, which turns its body into a stream.
       set.status = 200;
-      const thrown = state === undefined ? error : chargeUndecided(serving, state, error);
-      return { thrown };
+      return refused(serving, chargeUndecided(serving, state, error), state);
     })
     .as('scoped');
 }
@@ -56,16 +57,6 @@ export function transport(serving: Serving) {
     .as('scoped');
 }
 
-/** Refuses every method except GET and HEAD with `method_not_allowed`. */
-export function reading(serving: Serving) {
-  return new Elysia({ name: 'reading' })
-    .use(everyRequest(serving))
-    .onBeforeHandle(({ state: { method } }) => {
-      if (method !== 'GET' && method !== 'HEAD') throw new AppError('method_not_allowed');
-    })
-    .as('scoped');
-}
-
 /** Creates a generator of request ids: a random prefix, then a counter. Ids sent by clients are ignored. */
 export function requestIds(random: Random): () => string {
   const prefix = randomBase62(12, random);
@@ -73,28 +64,23 @@ export function requestIds(random: Random): () => string {
   return () => `${prefix}-${(++count).toString(36)}`;
 }
 
-function openState(serving: Serving, given: Request, route: string): RequestState {
-  const { isProxy } = serving.transport;
+function openState({ transport, connections, nextRequestId, deps }: Serving, request: Request, route: string) {
+  const { isProxy } = transport;
   // Elysia defines its `server` getter again for each request, which would take a tenth of a lookup's time.
-  const server = serving.connections;
-  // Only a copy has no address.
-  const socket = server?.requestIP(given) ?? null;
-  const request = socket === null ? originalOf(given) : given;
-  const peer = (socket ?? server?.requestIP(request))?.address ?? '';
-  const { method, headers } = request;
-  const isUrl = hasUrl(request);
-  return {
-    requestId: serving.nextRequestId(),
-    startedAtMs: serving.deps.clock.monotonicMs(),
-    method,
+  const peer = connections?.requestIP(request)?.address ?? '';
+  const forwardedFor = isProxy === null ? null : request.headers.get('x-forwarded-for');
+  const state: RequestState = {
+    requestId: nextRequestId(),
+    startedAtMs: deps.clock.monotonicMs(),
+    method: request.method,
     peer,
-    address: clientAddress(isProxy, peer, isProxy === null ? null : headers.get('x-forwarded-for')),
-    hasUrl: isUrl,
-    template: isUrl && !UNKNOWN_PATHS.includes(route) ? route : null,
+    address: clientAddress(isProxy, peer, forwardedFor),
+    template: UNKNOWN_PATHS.includes(route) ? null : route,
     key: null,
     quota: null,
     refusal: null,
   };
+  return state;
 }
 
 /**
@@ -111,24 +97,31 @@ function chargeUndecided({ limits }: Serving, { quota }: RequestState, error: un
   }
 }
 
-/** Creates the response for the value that a route returned or threw. */
-function responseOf(serving: Serving, request: Request, state: RequestState, value: unknown): Response {
-  if (value instanceof Response) return completed(serving, state, value);
-  if (isAnswer(value)) return answerTo(serving.answers, request, state, value);
-  const { response, code, fault } = refuse(serving.refusals, thrownOf(value), state);
-  state.refusal = code;
-  const { requestId } = state;
-  if (fault !== null) serving.log.event('error', 'A request failed.', { requestId, cause: fault });
+/** Creates the response to an error, and logs the error if the server is at fault. */
+function refused(serving: Serving, error: unknown, state: RequestState): Response {
+  const { response, fault } = refuse(error, state);
+  if (fault !== null) serving.log.event('error', 'A request failed.', { requestId: state.requestId, cause: fault });
   return response;
 }
 
-/** Adds the common headers to a page or to JSON of `/manage`, and notes its refusal for log and metrics. */
-function completed({ deps }: Serving, state: RequestState, answer: Response): Response {
-  const { headers } = answer;
-  state.refusal = headers.get('x-error-code') as ErrorCode | null;
+/**
+ * Answers a request whose path Elysia would not find, because Host and target form no URL or Host is very short: it has reached
+ * no route, and so no plugin.
+ */
+export function refuseUnroutable(serving: Serving, request: Request): Response {
+  const state = openState(serving, request, '/*');
+  const response = refused(serving, new AppError('bad_request'), state);
+  complete(serving, state, response);
+  return response;
+}
+
+/** Adds the headers of every response, and logs and counts it. */
+function complete(serving: Serving, state: RequestState, response: Response): void {
+  const { headers } = response;
+  state.refusal = codeOf(response);
   headers.set('X-Request-Id', state.requestId);
-  if (deps.config.tls !== null) headers.set('Strict-Transport-Security', HSTS);
-  return answer;
+  if (serving.deps.config.tls !== null) headers.set('Strict-Transport-Security', HSTS);
+  logAnswer(serving, state, response);
 }
 
 function logAnswer(serving: Serving, state: RequestState, response: Response): void {
@@ -140,12 +133,4 @@ function logAnswer(serving: Serving, state: RequestState, response: Response): v
   serving.log.request(state, response.status, milliseconds);
   serving.metrics?.count(template, response.status, refusal, milliseconds);
   if (key !== null) countUsage(serving.counter, key, refusal);
-}
-
-function isAnswer(value: unknown): value is Answer | KeptAnswer {
-  return typeof value === 'object' && value !== null && 'body' in value;
-}
-
-function thrownOf(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && 'thrown' in value ? value.thrown : value;
 }

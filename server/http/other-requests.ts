@@ -1,5 +1,6 @@
 import { AppError } from '../../shared/errors.ts';
 import { decode } from './parameters.ts';
+import type { RequestState } from './request-state.ts';
 
 /** A route of an application. */
 type Route = { readonly method: string; readonly path: string };
@@ -8,19 +9,20 @@ type Route = { readonly method: string; readonly path: string };
 export function routeOf(routes: readonly Route[], path: string): string | null {
   if (decode(path) === undefined) return null;
   const isMatch = (template: string) => new RegExp(`^${template.replaceAll(/:\w+/g, '[^/]+')}$`).test(path);
-  return routes.find((route) => isMatch(route.path))?.path ?? null;
+  return routes.find(({ path: template, method }) => method !== 'ALL' && isMatch(template))?.path ?? null;
 }
 
 /**
  * The handler of all requests that match none of these routes: throws `method_not_allowed`, with the methods, on the path of one,
- * and otherwise `unknown_path`.
+ * which log and metrics then name, and otherwise `unknown_path`.
  */
-export function refuseRest(routes: readonly Route[]): (context: { path: string }) => never {
-  return ({ path }) => {
+export function refuseRest(routes: readonly Route[]) {
+  return ({ path, state }: { path: string; state: Pick<RequestState, 'template'> }): never => {
     const template = routeOf(routes, path);
     if (template === null) throw new AppError('unknown_path');
+    state.template = template;
     const methods = routes
-      .filter((route) => route.path === template)
+      .filter(({ path: other, method }) => other === template && method !== 'ALL')
       .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
     const sentence = `This path only supports ${methods.join(', ').replace(/, (\w+)$/, ' and $1')}.`;
     throw new AppError('method_not_allowed', sentence, { allow: methods.join(', ') });

@@ -7,14 +7,11 @@ export type RequestState = {
   readonly requestId: string;
   /** By the monotonic clock. */
   readonly startedAtMs: number;
-  /** The method as sent; a copy of the request (`routable`) may have another. */
   readonly method: string;
   /** The IP address at the other end of the connection. */
   readonly peer: string;
   /** The client's IP address, behind trusted proxies. */
   readonly address: string;
-  /** See `hasUrl`. */
-  readonly hasUrl: boolean;
   /** The path of the request's route, for log and metrics; null if no route matches. */
   template: string | null;
   /** Null until the key is verified. */

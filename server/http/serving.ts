@@ -7,8 +7,6 @@ import type { Lookup } from '../../shared/profiles/lookup/lookup.ts';
 import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { Answers } from './answers.ts';
-import type { Refusals } from './errors.ts';
 import type { Throttle } from './throttle.ts';
 import type { Transport } from './transport.ts';
 
@@ -33,8 +31,6 @@ export type Serving = {
   metrics: Metrics | null;
   lookup: Lookup;
   leaderboard: Leaderboard;
-  answers: Answers;
-  refusals: Refusals;
   isReady: () => boolean;
   /** Null until the server listens. */
   connections: Connections | null;

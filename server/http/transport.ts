@@ -30,10 +30,9 @@ export function readTransport(config: Config): Transport {
   };
 }
 
-/** Throws `plain_http`, `bad_request` if a request has no valid Host, and `uri_too_long`. */
+/** Throws `plain_http` and `uri_too_long`. */
 export function checkTransport(transport: Transport, { headers }: Request, path: string, state: RequestState): void {
   refusePlainHttp(transport, state.peer, headers);
-  if (!state.hasUrl) throw new AppError('bad_request');
   if (path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
 }
 
@@ -120,18 +119,19 @@ const HOST = /^(?:[^\s,:]+|\[[^\s,\]]+\])(?::([0-9]*))?$/;
 
 const MAX_PORT = 65_535;
 
-/** Where Elysia starts searching for the path of an `https:` URL: a host of one or two characters ends before it. */
+/** Where Elysia starts searching for the path: a host of one to three characters ends before it, but see `standardHostname`. */
 const HTTPS_PATH_FROM = 11;
-
-/** The original requests by the copies that were passed to Elysia. */
-const originals = new WeakMap<Request, Request>();
 
 /** The Host of the latest request: nearly all requests have the same. */
 const latest = { host: '', isValid: false };
 
-/** Whether Host and target form a URL, and Host is valid and not repeated (RFC 9112, section 3.2). */
-export function hasUrl({ url, headers }: Request): boolean {
+/**
+ * Whether Elysia finds a request's path: Host and target form a URL, Host is valid and not repeated (RFC 9112, section 3.2), and
+ * over TLS it has three characters or more.
+ */
+export function isRoutable({ url, headers }: Request): boolean {
   if (!url.startsWith('http')) return false;
+  if (url.startsWith('https://') && url.indexOf('/', 8) < HTTPS_PATH_FROM) return false;
   const host = headers.get('host');
   if (host === null) return true;
   if (host !== latest.host) Object.assign(latest, { host, isValid: isValidHost(host) });
@@ -141,27 +141,4 @@ export function hasUrl({ url, headers }: Request): boolean {
 function isValidHost(host: string): boolean {
   const port = HOST.exec(host);
   return port !== null && Number(port[1] ?? 0) <= MAX_PORT;
-}
-
-/**
- * Returns the request itself if Elysia finds its path. Otherwise, for a very short host over TLS or without a URL (see
- * {@link hasUrl}), returns a copy with another URL; {@link originalOf} returns the original.
- */
-export function routable(request: Request): Request {
-  const { url } = request;
-  if (url.startsWith('http://')) return request;
-  if (!url.startsWith('https://')) return remember(new Request('http://none/', { headers: request.headers }), request);
-  const path = url.indexOf('/', 8);
-  if (path >= HTTPS_PATH_FROM) return request;
-  return remember(new Request(`https://host${url.slice(path)}`, request), request);
-}
-
-/** The original of a copy made by {@link routable}, otherwise the request itself. */
-export function originalOf(request: Request): Request {
-  return originals.get(request) ?? request;
-}
-
-function remember(copy: Request, request: Request): Request {
-  originals.set(copy, request);
-  return copy;
 }

@@ -3,8 +3,7 @@ import type { Permission } from '../../shared/db/key-columns.ts';
 import { renewView } from '../../shared/db/reader.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { VerifiedKey, Verifier } from '../../shared/keys/verify.ts';
-import type { Refusal } from './answers.ts';
-import { reading, transport } from './every-request.ts';
+import { transport } from './every-request.ts';
 import { admit, openQuota, type Quota, showLevels } from './quota.ts';
 import type { RequestState } from './request-state.ts';
 import type { Serving } from './serving.ts';
@@ -15,8 +14,8 @@ import { blockOf } from './transport.ts';
 export type Spends = 'one' | 'nothing' | 'by route';
 
 /**
- * Admits requests with an Active key; routes read it with {@link admitted}. Returns the refusals of {@link refuseStranger} as
- * frequent ones ({@link Refusal}), and throws what {@link admit} throws.
+ * Admits requests with an Active key; routes read it with {@link admitted}. Throws what {@link refuseStranger}
+ * returns or throws, and what {@link admit} throws.
  */
 export function withKey(serving: Serving, spends: Spends = 'one') {
   return new Elysia({ name: 'with-key', seed: spends })
@@ -25,9 +24,7 @@ export function withKey(serving: Serving, spends: Spends = 'one') {
       renewView(serving.reader, state.startedAtMs);
       const authorization = request.headers.get('authorization');
       const key = keyOf(serving.verify, authorization);
-      if (key === null) {
-        return { thrown: refuseStranger(serving.throttle, authorization, state.address) } satisfies Refusal;
-      }
+      if (key === null) throw refuseStranger(serving.throttle, authorization, state.address);
       const quota = openQuota(serving.limits, key);
       state.key = key;
       state.quota = quota;
@@ -38,13 +35,11 @@ export function withKey(serving: Serving, spends: Spends = 'one') {
 }
 
 /**
- * Admits GET and HEAD requests whose key has this permission. Throws what {@link withKey} throws, `method_not_allowed`, and
- * `insufficient_scope`.
+ * Admits requests whose key has this permission. Throws what {@link withKey} throws, and `insufficient_scope`.
  */
 export function withPermission(serving: Serving, permission: Permission, spends: Spends = 'one') {
   return new Elysia({ name: 'with-permission', seed: permission + spends })
     .use(withKey(serving, spends))
-    .use(reading(serving))
     .onBeforeHandle(({ state }) => {
       if (!admitted(state).key.permissions.includes(permission)) throw lackOf(permission);
     })

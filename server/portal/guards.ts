@@ -37,7 +37,7 @@ export function arrivals({ config, open, report, checkTransport }: PortalParts) 
   return new Elysia({ name: 'arrivals' })
     .derive((context) => {
       const { request, path, route, state } = context as typeof context & { state: RequestState };
-      return { page: openPage(open(), request, { path, route, state }) };
+      return { state, page: openPage(open(), request, { path, route, state }) };
     })
     .onError(({ page, error, set }) => {
       // Otherwise Elysia copies the Response, which turns its body into a stream.

@@ -8,7 +8,7 @@ import { testClock, testDeps } from '../support/world.ts';
 // Tests of the application's own list of routes: a new route without its guards fails.
 
 const clock = testClock();
-const deps = testDeps({ clock });
+const deps = testDeps({ clock, variables: { METRICS_TOKEN: 'scraper.7Rk2mQ9bTzA~', CONTACT: 'help@example.org' } });
 const service = createService(
   deps,
   createLog('silent', clock.nowMs, () => {}),
