@@ -1,5 +1,3 @@
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { Config } from '../../shared/config/config.ts';
 import { AppError } from '../../shared/errors.ts';
 
@@ -18,33 +16,21 @@ export function serverUrl({ host, port, tls }: Config, path: string): URL {
   return new URL(`${tls === null ? 'http' : 'https'}://${written}:${port}${path}`);
 }
 
-/**
- * Sends a GET request to the server on this machine. Throws `refused` if there is no response. It does not use `fetch`,
- * which would use a proxy named in the environment.
- */
+/** Sends a GET request to the server on this machine. Throws `refused` if there is no response. */
 export async function askServer(url: URL, token: string | null = null): Promise<ServerAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<ServerAnswer>();
   const options = {
-    // The certificate is for the public host, not for this address, and the request does not leave this machine.
-    rejectUnauthorized: false,
-    agent: false,
+    // Not by a proxy that the environment names: the request does not leave this machine.
+    proxy: false as never,
+    // The certificate is for the public host, not for this address.
+    tls: { rejectUnauthorized: false },
+    redirect: 'manual',
     signal: AbortSignal.timeout(TIMEOUT_MS),
     ...(token !== null && { headers: { Authorization: `Bearer ${token}` } }),
   } as const;
-  const ask = url.protocol === 'https:' ? requestHttps : requestHttp;
-  ask(url, options, (answer) => {
-    let body = '';
-    answer.setEncoding('utf8');
-    answer
-      .on('data', (chunk: string) => {
-        body += chunk;
-      })
-      .on('end', () => resolve({ status: answer.statusCode ?? 0, body }))
-      .on('error', reject);
-  })
-    .on('error', reject)
-    .end();
-  return promise.catch((cause) => {
+  try {
+    const answer = await fetch(url, options);
+    return { status: answer.status, body: await answer.text() };
+  } catch (cause) {
     throw new AppError('refused', `No server is responding at ${url.origin}.`, { cause });
-  });
+  }
 }

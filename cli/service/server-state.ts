@@ -11,10 +11,9 @@ export type ServerState = {
   ready: boolean | null;
   startedAt: string | null;
   requests: number | null;
-  requestsPerSecond: number | null;
 };
 
-const UNKNOWN = { url: null, ready: null, startedAt: null, requests: null, requestsPerSecond: null };
+const UNKNOWN = { url: null, ready: null, startedAt: null, requests: null };
 
 /**
  * Asks the server about its state, and returns a warning if it does not respond as it should. `isServed` says whether a server
@@ -40,25 +39,16 @@ export async function askState(
   }
 }
 
-const SAMPLE_MS = 1_000;
-
-/** Reads the server's metrics twice, with a pause, to compute the rate of requests. */
+/** Reads the server's metrics. */
 async function measure(config: Config, token: string) {
-  const read = async () => {
-    const { status, body } = await askServer(serverUrl(config, '/metrics'), token);
-    if (status !== 200) {
-      throw new AppError('refused', `/metrics answers ${status}; METRICS_TOKEN must be that of the server.`);
-    }
-    return body;
-  };
-  const first = await read();
-  await Bun.sleep(SAMPLE_MS);
-  const requests = apiRequests(await read());
-  const started = /^process_start_time_seconds (\S+)$/m.exec(first)?.[1];
+  const { status, body } = await askServer(serverUrl(config, '/metrics'), token);
+  if (status !== 200) {
+    throw new AppError('refused', `/metrics answers ${status}; METRICS_TOKEN must be that of the server.`);
+  }
+  const started = /^process_start_time_seconds (\S+)$/m.exec(body)?.[1];
   return {
     startedAt: started === undefined ? null : isoTime(Math.round(Number(started) * 1000)),
-    requests,
-    requestsPerSecond: ((requests - apiRequests(first)) * 1000) / SAMPLE_MS,
+    requests: apiRequests(body),
   };
 }
 
@@ -69,14 +59,11 @@ function apiRequests(metrics: string): number {
 }
 
 /** The state of the server as a line of `status`. */
-export function serverText(
-  { running, url, ready, startedAt, requests, requestsPerSecond }: ServerState,
-  nowMs: number,
-): string {
+export function serverText({ running, url, ready, startedAt, requests }: ServerState, nowMs: number): string {
   if (!running) return 'not running';
   const parts = [url === null ? 'running' : `running on ${url}`];
   if (ready !== null) parts.push(ready ? 'ready' : 'not ready');
   if (startedAt !== null) parts.push(`up for ${ageText(startedAt, nowMs)}`);
-  if (requests !== null) parts.push(`${counted(requests, 'API request')} since then, ${requestsPerSecond}/s now`);
+  if (requests !== null) parts.push(`${counted(requests, 'API request')} since then`);
   return parts.join(', ');
 }

@@ -3,15 +3,15 @@ const TAG_LIST =
   /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
 
 /**
- * Whether `If-None-Match` is `*` or a list with this tag, weak or strong (RFC 9110, section 13.1.2). A malformed value matches
- * nothing.
+ * Whether `If-None-Match` is `*` or a list with this tag (RFC 9110, section 13.1.2), also if a proxy has made it weak or, like
+ * Apache, appended `-gzip` to it. A malformed value matches nothing.
  */
 export function matches(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag) return true;
   if (ifNoneMatch.trim() === '*') return true;
   if (!TAG_LIST.test(ifNoneMatch)) return false;
   const tags = ifNoneMatch.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
-  return tags.some((tag) => tag.replace(/^W\//, '') === etag);
+  return tags.some((tag) => tag.replace(/^W\//, '').replace(/-gzip"$/, '"') === etag);
 }
 
 /** Whether `Accept-Encoding` allows gzip and does not prefer an uncompressed body (RFC 9110, section 12.5.3). */

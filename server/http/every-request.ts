@@ -64,23 +64,33 @@ export function requestIds(random: Random): () => string {
   return () => `${prefix}-${(++count).toString(36)}`;
 }
 
-function openState({ transport, connections, nextRequestId, deps }: Serving, request: Request, route: string) {
+function openState(serving: Serving, request: Request, route: string): RequestState {
+  const { transport, connections, nextRequestId, deps } = serving;
   const { isProxy } = transport;
   // Elysia defines its `server` getter again for each request, which would take a tenth of a lookup's time.
   const peer = connections?.requestIP(request)?.address ?? '';
   const forwardedFor = isProxy === null ? null : request.headers.get('x-forwarded-for');
-  const state: RequestState = {
+  return {
     requestId: nextRequestId(),
     startedAtMs: deps.clock.monotonicMs(),
     method: request.method,
     peer,
-    address: clientAddress(isProxy, peer, forwardedFor),
+    address: clientAddress(isProxy, peer, forwardedFor, () => noteUnreadable(serving)),
     template: UNKNOWN_PATHS.includes(route) ? null : route,
     key: null,
     quota: null,
     refusal: null,
   };
-  return state;
+}
+
+/** Logs once that clients share the proxy's address, and so its limits. The entry is not logged: a client may have sent it. */
+function noteUnreadable({ transport, log }: Serving): void {
+  if (transport.hasUnreadable) return;
+  transport.hasUnreadable = true;
+  log.event(
+    'warn',
+    'An entry of X-Forwarded-For is not an IP address, so the address of the proxy counts instead; see TRUSTED_PROXIES.',
+  );
 }
 
 /**

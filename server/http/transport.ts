@@ -17,6 +17,8 @@ export type Transport = {
    * proxies that received them over HTTPS.
    */
   isExposed: boolean;
+  /** Whether an unreadable entry of X-Forwarded-For was logged. */
+  hasUnreadable: boolean;
 };
 
 /** Derives the rules from the configuration. Throws `bad_config` if secrets would be sent unencrypted. */
@@ -27,6 +29,7 @@ export function readTransport(config: Config): Transport {
   return {
     isProxy: trustedProxies === null ? null : proxyCheck(trustedProxies),
     isExposed: tls === null && !isLoopback(host),
+    hasUnreadable: false,
   };
 }
 
@@ -90,18 +93,32 @@ export function proxyCheck(proxies: BlockList): IsProxy {
 
 /**
  * The client's IP address: the peer's or, if that is a trusted proxy, the last entry of `X-Forwarded-For` that is not one. The
- * search from right to left ends at an entry that is not an IP address; the address to the right of it is used.
+ * search from right to left ends at an entry that is not an IP address; the address to the right of it is used, and
+ * `onUnreadable` is called.
  */
-export function clientAddress(isProxy: IsProxy | null, peer: string, forwardedFor: string | null): string {
+export function clientAddress(
+  isProxy: IsProxy | null,
+  peer: string,
+  forwardedFor: string | null,
+  onUnreadable = () => {},
+): string {
   let address = normaliseAddress(peer);
   if (forwardedFor === null || isProxy === null) return address;
   const entries = forwardedFor.split(',');
   while (entries.length > 0 && isProxy(address)) {
-    const entry = (entries.pop() as string).trim();
-    if (!isIPv4(entry) && !isIPv6(entry)) return address;
+    const entry = withoutPort((entries.pop() as string).trim());
+    if (!isIPv4(entry) && !isIPv6(entry)) {
+      onUnreadable();
+      return address;
+    }
     address = normaliseAddress(entry);
   }
   return address;
+}
+
+/** An entry without brackets and port: some proxies write `203.0.113.7:4711`, `[2001:db8::1]` or `[2001:db8::1]:443`. */
+function withoutPort(entry: string): string {
+  return /^\[(.+)\](?::\d{1,5})?$/.exec(entry)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(entry)?.[1] ?? entry;
 }
 
 /** The block of IP addresses whose requests are counted together: one IPv4 address, or the IPv6 /64 of a subscriber. */

@@ -4,11 +4,12 @@ import { lockDeadline } from '../../shared/db/write.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isUseDue, noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
 import { runInBackground } from '../background.ts';
+import { EMPTY_POLICY } from '../frame/frame.ts';
 import { queryOf } from '../http/parameters.ts';
 import type { RequestState } from '../http/request-state.ts';
 import { countFailure, createThrottle } from '../http/throttle.ts';
 import { blockOf } from '../http/transport.ts';
-import { answerOutcome } from './requests/answers.ts';
+import { answerOutcome, pageHeaders } from './requests/answers.ts';
 import { readCookie, signInFault } from './requests/cookies.ts';
 import { refuseCrossSite } from './requests/cross-site.ts';
 import { oneValue, readForm, readQuery } from './requests/form.ts';
@@ -39,9 +40,15 @@ export function arrivals({ config, open, report, checkTransport }: PortalParts) 
       const { request, path, route, state } = context as typeof context & { state: RequestState };
       return { state, page: openPage(open(), request, { path, route, state }) };
     })
-    .onError(({ page, error, set }) => {
+    .onError(({ page, request, error, set }) => {
       // Otherwise Elysia copies the Response, which turns its body into a stream.
       set.status = 200;
+      // An address that somebody typed without its https://.
+      const isPlain = error instanceof AppError && error.code === 'plain_http';
+      if (isPlain && request.method === 'GET' && config.publicUrl.startsWith('https:')) {
+        const headers = [...pageHeaders(EMPTY_POLICY), ['Location', config.publicUrl + (page?.path ?? '/developers')]];
+        return new Response('', { status: 307, headers: headers as [string, string][] });
+      }
       return refusePage(config, report, error, page);
     })
     .onBeforeHandle(({ page, request, params }) => {

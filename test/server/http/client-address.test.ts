@@ -18,6 +18,9 @@ describe('the IP address of the client', () => {
     ['an empty header', '127.0.0.1', '', '127.0.0.1'],
     ['IPv4 written as IPv6', '::ffff:10.0.0.1', '::FFFF:192.0.2.1', '192.0.2.1'],
     ['IPv6', '2001:db8:ffff::1', '2001:DB8::1', '2001:db8::1'],
+    ['IPv4 with a port', '127.0.0.1', '203.0.113.7:4711', '203.0.113.7'],
+    ['IPv6 in brackets', '127.0.0.1', '[2001:db8::1]', '2001:db8::1'],
+    ['IPv6 in brackets with a port', '127.0.0.1', '192.0.2.1, [2001:db8::1]:443, 10.0.0.1:80', '2001:db8::1'],
     ['a zone', 'fe80::1%eth0', '192.0.2.1', 'fe80::1'],
     ['a peer that has disconnected', '', '192.0.2.1', ''],
   ];

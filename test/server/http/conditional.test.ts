@@ -66,6 +66,7 @@ describe('the tag "Ab-c" is matched', () => {
   const etag = '"Ab-c"';
   const matching = [
     etag,
+    `W/${etag.slice(0, -1)}-gzip"`,
     `W/${etag}`,
     '*',
     ' * ',

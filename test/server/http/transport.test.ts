@@ -92,4 +92,19 @@ test('a request by plain HTTP gets a 403 before its key is checked, on every pat
     expect((await get(at, path, secret, { headers: forwarded('https') })).status).toBe(200);
     expect(server.log.at(-1)).toMatchObject({ address: from });
   }
+  for (let times = 0; times < 3; times++) {
+    await get(at, '/healthz', null, { headers: { 'X-Forwarded-For': 'x', 'X-Forwarded-Proto': 'https' } });
+  }
+  expect(server.log.filter(({ message }) => String(message).includes('X-Forwarded-For'))).toHaveLength(1);
+});
+
+test('whoever types the address of a page without https:// gets there, but a form is refused', async () => {
+  const variables = { ...open, TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://api.example.org/lookup' };
+  const server = await startTestServer({ variables });
+  const url = `${server.url.replace('0.0.0.0', '127.0.0.1')}/developers/keys`;
+  const headers = { 'X-Forwarded-For': from, 'X-Forwarded-Proto': 'http' };
+  const answer = await fetch(url, { headers, redirect: 'manual' });
+  expect([answer.status, answer.headers.get('location')]).toEqual([307, `${variables.PUBLIC_URL}/developers/keys`]);
+  const form = await fetch(url, { method: 'POST', headers, redirect: 'manual' });
+  expect([form.status, form.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8']);
 });

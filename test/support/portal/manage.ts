@@ -1,10 +1,8 @@
 import { expect } from 'bun:test';
-import { thisProgram } from '../../../cli/service/same-program.ts';
 import { addToken, type NewToken } from '../../../shared/backends/backend-tokens.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { onBox } from '../actors.ts';
-import { NO_JIT, profilectlWords } from '../cli.ts';
 import { noteSecretsIn } from '../secret-search.ts';
 
 /** Adds a backend's token, with both rights by default; returns the token. */
@@ -13,13 +11,6 @@ export function tokenFor(access: Access, changes: Partial<NewToken> = {}): strin
   const { token } = addToken(access, { ...wanted, ...changes }, onBox('root'));
   noteSecretsIn(token);
   return token;
-}
-
-/** The command with which a server imports profiles into this database. */
-export function feedCommandFor({ config }: Pick<Access, 'config'>): string[] {
-  const words = ['profiles', 'import', '-', '--from-server', thisProgram(), '--json', '--db', config.databasePath];
-  // The server starts it without an environment.
-  return ['/usr/bin/env', ...Object.entries(NO_JIT).map((one) => one.join('=')), ...profilectlWords(words)];
 }
 
 /** Sends lines to /manage/v1/profiles. */
