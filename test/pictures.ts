@@ -117,7 +117,7 @@ async function openDecision(demo: Demo, page: Page): Promise<void> {
   await button(page, 'Continue').click();
   await page.getByLabel('Name of the passkey').fill('Laptop');
   await button(page, /create a passkey/i).click();
-  await page.waitForURL(/registered/);
+  await page.waitForURL(/\/developers\/admin/);
   await page.goto(`${demo.url}/developers/admin/sign-in`);
   await button(page, /sign in with a passkey/i).click();
   await page.waitForURL(/\/developers\/admin$/);
