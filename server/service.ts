@@ -4,9 +4,8 @@ import type { ServerDeps } from '../shared/deps.ts';
 import { prepareVerifier } from '../shared/keys/verify.ts';
 import { openLimits } from '../shared/limits/limits.ts';
 import { readStored } from '../shared/limits/stored.ts';
-import { prepareLeaderboard } from '../shared/profiles/leaderboard/leaderboard.ts';
-import { prepareProfiles } from '../shared/profiles/lookup/cache.ts';
-import { prepareLookup } from '../shared/profiles/lookup/lookup.ts';
+import { prepareLeaderboard } from '../shared/profiles/board.ts';
+import { prepareLookup } from '../shared/profiles/lookup.ts';
 import { closeUsage, openUsage, type Usage } from '../shared/usage/usage.ts';
 import { refuse } from './http/answers.ts';
 import { requestIds } from './http/every-request.ts';
@@ -28,8 +27,7 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
   const { db, clock, config } = deps;
   const transport = readTransport(config);
   const report = reportTo(log);
-  const reader = openReader(config.databasePath, (sentence, cause) => report('error', sentence, cause));
-  const sources = prepareProfiles(reader);
+  const reader = openReader(config.databasePath);
   const limits = portal?.limits ?? openLimits(clock, readStored(reader.sqlite));
   const usage = openUsage(config.databasePath, clock, report);
   const service: Service = {
@@ -45,8 +43,8 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
     throttle: createThrottle(clock),
     limits,
     metrics: config.metricsToken === null ? null : createMetrics(deps),
-    lookup: prepareLookup(reader, sources),
-    leaderboard: prepareLeaderboard(reader, sources),
+    lookup: prepareLookup(reader),
+    leaderboard: prepareLeaderboard(reader, clock),
     isReady: () => isReady(db),
     portal: portal ?? createPortal(() => service.deps.config, report, limits),
   };

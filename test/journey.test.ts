@@ -39,7 +39,7 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
     pruned: 0,
     newer: 0,
     refused: [],
-    dropped: {},
+    dropped: [],
   });
 
   // The owner requests a key at a terminal.

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase-profile.ts';
-import { changeProfile } from '../../shared/profiles/edit/change.ts';
+import { setBanned } from '../../shared/profiles/ban.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { profileRevision } from '../../shared/profiles/profile-version.ts';
@@ -50,13 +50,13 @@ Its keys are refused within 10 ms, keep their state, and work again after
 Example:
   profilectl profiles ban ada`,
     )
-    .action((username: string, _options: unknown, command: Command) => setBanned(command, username, true));
+    .action((username: string, _options: unknown, command: Command) => ban(command, username, true));
   profiles
     .command('unban')
     .description('Lift the ban on a profile; its keys work again.')
     .argument('<username>', WHOSE)
     .addHelpText('after', '\nExample:\n  profilectl profiles unban ada')
-    .action((username: string, _options: unknown, command: Command) => setBanned(command, username, false));
+    .action((username: string, _options: unknown, command: Command) => ban(command, username, false));
   profiles
     .command('erase')
     .description('Erase a profile for good, and revoke its API keys.')
@@ -107,13 +107,12 @@ function exportAll(command: Command): Promise<void> {
 }
 
 /** Bans a profile or lifts the ban, and prints the profile. */
-function setBanned(command: Command, username: string, banned: boolean): Promise<void> {
+function ban(command: Command, username: string, banned: boolean): Promise<void> {
   return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { id } = findProfile(deps.db, username);
     const by = withShownVersion(actor, profileRevision(deps.db, id));
     const onKeys = effectsOnKeys(actor, deps.config);
-    const line = changeProfile(deps, { id, by, decide: () => ({ banned }), onKeys });
-    printProfile(line, json);
+    printProfile(setBanned(deps, { id, banned, by, onKeys }), json);
   });
 }
 

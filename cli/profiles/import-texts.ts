@@ -1,6 +1,6 @@
 import { AppError } from '../../shared/errors.ts';
 import type { ImportStatus } from '../../shared/files/status.ts';
-import type { ImportOutcome, RefusedLine } from '../../shared/profiles/import/import-report.ts';
+import type { ImportOutcome, RefusedLine } from '../../shared/profiles/import/report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { ageText, counted, notice, print } from '../terminal/output.ts';
 
@@ -17,29 +17,37 @@ export function refusedText(count: number): string {
   return count === 1 ? '1 line was refused' : `${count} lines were refused`;
 }
 
-const MAX_FIELDS_LISTED = 20;
+const MAX_DROPPED_LISTED = 20;
 
 /** The number of ids of skipped lines that an import returns. */
 const MAX_NEWER_IDS = 10;
 
-/** Prints the counts of an import to stdout, and remarks on the file to stderr. */
+/** Prints the counts of an import to stdout, and remarks on the file to stderr. `database` says where it went. */
 export function printOutcome(
   { imported, deleted, pruned, newer, dropped, details }: ImportOutcome,
-  isPruning: boolean,
+  database: string,
 ): void {
-  const { links = 0, ...fields } = dropped;
-  const unknown = Object.entries(fields);
-  if (unknown.length > 0) {
-    const listed = unknown.slice(0, MAX_FIELDS_LISTED).map(([field, count]) => `${field} (${count})`);
-    const more = unknown.length > listed.length ? ` and ${unknown.length - listed.length} more` : '';
-    notice(cleanForTerminal(`Unknown fields were dropped: ${listed.join(', ')}${more}.`));
+  if (dropped.length > 0) {
+    const rows = dropped.slice(0, MAX_DROPPED_LISTED).map(({ field, reason, count, ids }) => {
+      const more = count > ids.length ? ', …' : '';
+      return `  ${count}  ${field} ${reason} (id ${ids.join(', ')}${more})`;
+    });
+    const rest = dropped.length - rows.length;
+    notice(
+      ['Left out of lines that were read:', ...rows, ...(rest > 0 ? [`  … and ${rest} more kinds`] : [])]
+        .map((row) => cleanForTerminal(row))
+        .join('\n'),
+    );
   }
-  if (links > 0) notice(`${counted(links, 'link')} to javascript:, vbscript: or data: dropped.`);
   if (details.blank > 0) notice(`${counted(details.blank, 'blank line')} skipped.`);
   if (details.notThere > 0) notice(`${counted(details.notThere, 'erasure')} skipped: the profile doesn't exist.`);
   if (details.unaddressed > 0) {
     const cleared = `The e-mail address of ${counted(details.unaddressed, 'profile')} was removed, since the line has no "email"`;
     notice(`Warning: ${cleared}; the old address is notified. With --merge, fields that a line lacks are kept.`);
+  }
+  for (const [what, profiles] of Object.entries(details.lost)) {
+    if (profiles === 0) continue;
+    notice(`Warning: ${counted(profiles, 'profile')} lost all ${what}, since the line has none. --merge keeps them.`);
   }
   if (newer > 0) {
     const ids = `${details.newerIds.join(', ')}${newer > MAX_NEWER_IDS ? ', …' : ''}`;
@@ -52,8 +60,9 @@ export function printOutcome(
     const rows = details.refusedFor.map(({ reason, lines }) => `  ${String(lines).padStart(width)}  ${reason}`);
     notice(['Refused lines by reason:', ...rows].join('\n'));
   }
-  const gone = isPruning ? `; pruned ${counted(pruned, 'profile')}` : '';
-  print(`Imported ${counted(imported, 'line')}; erased ${counted(deleted, 'profile')}${gone}.`);
+  const erased = deleted > 0 ? `; erased ${counted(deleted, 'profile')}` : '';
+  const gone = pruned > 0 ? `; pruned ${counted(pruned, 'profile')}` : '';
+  print(`Imported ${counted(imported, 'line')} into ${database}${erased}${gone}.`);
 }
 
 /** The error to throw if a part of the import failed, otherwise null. */

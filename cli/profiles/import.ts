@@ -1,17 +1,18 @@
+import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../shared/errors.ts';
-import { readAsOf } from '../../shared/profiles/import/as-of.ts';
-import { importProfiles } from '../../shared/profiles/import/import.ts';
-import { type ImportSource, openSource } from '../../shared/profiles/import/import-source.ts';
+import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts';
 import { openRejects, type Rejects } from '../../shared/profiles/import/rejects.ts';
+import { type ImportSource, openSource } from '../../shared/profiles/import/source.ts';
+import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
 import { type Context, withContext } from '../database.ts';
 import { lowerPriority } from '../service/lower-priority.ts';
 import { notice } from '../terminal/output.ts';
 import { isAsking } from '../terminal/values.ts';
-import { confirmPruning, mayOverwrite, showImport } from './show-import.ts';
+import { confirmPruning, showImport } from './show-import.ts';
 
 type Options = {
   merge?: boolean;
@@ -58,11 +59,17 @@ async function importCommand(file: string, options: Options, command: Command): 
     notice('Reading lines from the terminal; press Ctrl-D on an empty line to finish.');
   // Opened first, so that no database is created if the file can't be read.
   const source = await openSource(file, process.stdin);
-  await withContext(command, 'fill', (context) =>
-    withRejects(options.rejects, file === '-' ? STDIN : file, context, (rejects) =>
-      importSource(context, source, { ...options, ...asOf }, prune, rejects),
-    ),
-  );
+  const isNew = !existsSync(configOf(globalsOf(command)).databasePath);
+  await withContext(command, 'fill', async (context) => {
+    const { databasePath } = context.deps.config;
+    const { rejects: path } = options;
+    const rejects = path === undefined ? undefined : openRejects(path, file === '-' ? STDIN : file, databasePath);
+    try {
+      await importSource(context, source, { ...options, ...asOf, isNew }, prune, rejects);
+    } finally {
+      rejects?.close();
+    }
+  });
 }
 
 const STDIN = 0;
@@ -75,25 +82,6 @@ function asOfOption({ asOf }: Options): AsOf {
   const read = readAsOf(asOf.trim(), systemClock.nowMs());
   if ('fault' in read) throw new AppError('usage', `--as-of ${read.fault}.`);
   return { asOfMs: read.atMs };
-}
-
-/** Runs `act` with the file of --rejects, if one is given. Throws what `openRejects` throws. */
-async function withRejects(
-  path: string | undefined,
-  input: string | number,
-  { deps, yes }: Context,
-  act: (rejects: Rejects | undefined) => Promise<void>,
-): Promise<void> {
-  if (path === undefined) return act(undefined);
-  const { databasePath } = deps.config;
-  const rejects = await openRejects(path, { inputs: [input], databasePath }, (held) =>
-    mayOverwrite(path, held, input !== STDIN && isAsking(yes)),
-  );
-  try {
-    await act(rejects);
-  } finally {
-    rejects.close();
-  }
 }
 
 /** The options of --prune, null without it. Throws `usage` for a malformed limit, and if stdin can't be used for prompts. */
@@ -116,14 +104,14 @@ function pruneOptions(file: string, { prune, pruneLimit }: Options, yes: boolean
 async function importSource(
   { deps, actor, json }: Context,
   source: ImportSource,
-  { merge = false, strict = false, asOfMs }: Options & AsOf,
+  { merge = false, strict = false, asOfMs, isNew }: Options & AsOf & { isNew: boolean },
   prune: ReturnType<typeof pruneOptions>,
   rejects: Rejects | undefined,
 ): Promise<void> {
-  const display = { clock: deps.clock, json, isPruning: prune !== null };
+  const { databasePath } = deps.config;
+  const display = { clock: deps.clock, json, database: isNew ? `${databasePath} (created)` : databasePath };
   await showImport(display, (callbacks, progress) => {
-    const confirm = async (profiles: number, changes: readonly string[]) =>
-      prune?.asks !== true || (await confirmPruning(profiles, changes, progress));
+    const confirm = async (profiles: number) => prune?.asks !== true || (await confirmPruning(profiles, progress));
     return importProfiles(deps, source, {
       merge,
       strict,

@@ -67,7 +67,7 @@ function profilesText(profiles: readonly ListedProfile[], nowMs: number): string
     displayName,
     banned ? 'banned' : '',
     String(viewsCount),
-    createdAt === null ? '' : timeCell(createdAt, nowMs),
+    timeCell(createdAt, nowMs),
   ]);
   return table(['UID', 'Username', 'Display name', 'Banned', 'Views', 'Created'], rows, {
     omitted: ['Created', 'Views', 'Display name'],

@@ -1,10 +1,9 @@
 import type { Clock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { ImportOptions } from '../../shared/profiles/import/import.ts';
-import type { ImportOutcome } from '../../shared/profiles/import/import-report.ts';
-import type { MayOverwrite } from '../../shared/profiles/import/rejects.ts';
+import type { ImportOptions } from '../../shared/profiles/import/batches.ts';
+import type { ImportOutcome } from '../../shared/profiles/import/report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { counted, notice, printJson } from '../terminal/output.ts';
+import { notice, printJson } from '../terminal/output.ts';
 import { createProgress, type ProgressLine } from '../terminal/progress.ts';
 import { confirm } from '../terminal/prompts.ts';
 import { failureOf, printOutcome, refusedLineText } from './import-texts.ts';
@@ -16,7 +15,8 @@ type ImportCallbacks = Required<Pick<ImportOptions, 'onProgress' | 'onRefused' |
 type ImportDisplay = {
   clock: Clock;
   json: boolean;
-  isPruning: boolean;
+  /** The path of the database, and whether it was created. */
+  database: string;
 };
 
 /** The number of refused lines that are printed. */
@@ -27,7 +27,7 @@ const MAX_LINES_SHOWN = 20;
  * `done_in_part` or `refused` if lines were refused.
  */
 export async function showImport(
-  { clock, json, isPruning }: ImportDisplay,
+  { clock, json, database }: ImportDisplay,
   act: (callbacks: ImportCallbacks, progress: ProgressLine) => Promise<ImportOutcome>,
 ): Promise<void> {
   const progress = createProgress(clock);
@@ -50,26 +50,14 @@ export async function showImport(
   if (!json && unseen > 0) notice(`… and ${unseen} more; --rejects keeps them, --json lists them`);
   const { details, ...result } = outcome;
   if (json) printJson(result);
-  else printOutcome(outcome, isPruning);
+  else printOutcome(outcome, database);
   const failure = failureOf(outcome, refused);
   if (failure !== null) throw failure;
 }
 
-/**
- * Asks whether to erase this number of profiles, after printing what has changed since the previous question. Throws
- * `cancelled` after Ctrl-C or Ctrl-D.
- */
-export async function confirmPruning(
-  profiles: number,
-  changes: readonly string[],
-  progress: ProgressLine,
-): Promise<boolean> {
+/** Asks whether to erase this number of profiles. Throws `cancelled` after Ctrl-C or Ctrl-D. */
+export async function confirmPruning(profiles: number, progress: ProgressLine): Promise<boolean> {
   progress.clear();
-  if (changes.length > 0) {
-    notice(
-      `The profiles missing from the file have changed since they were shown: ${changes.join(', ')}. None was erased.`,
-    );
-  }
   const which = profiles === 1 ? 'the one profile' : `the ${profiles} profiles`;
   try {
     return await confirm(`Erase ${which} missing from the file for good, and revoke their API keys?`);
@@ -77,24 +65,4 @@ export async function confirmPruning(
     if (!(error instanceof AppError) || error.code !== 'cancelled') throw error;
     throw new AppError('cancelled', 'Cancelled: the file was imported, and nothing was pruned.');
   }
-}
-
-/**
- * Decides whether to overwrite a file of --rejects that is not empty. If `asks`, asks; otherwise overwrites a file of refused
- * lines with a notice, and throws `refused` for any other file.
- */
-export async function mayOverwrite(
-  path: string,
-  { bytes, mayBeOurs }: Parameters<MayOverwrite>[0],
-  asks: boolean,
-): Promise<boolean> {
-  if (asks) {
-    return confirm(`${path} already exists (${counted(bytes, 'byte')}). Overwrite it with the refused lines?`);
-  }
-  if (!mayBeOurs) {
-    const what = 'already exists, and is not a file of refused lines';
-    throw new AppError('refused', `${path} ${what}; remove it, or name another file. Nothing was changed.`);
-  }
-  notice(`Overwriting ${path}, which had ${counted(bytes, 'byte')} of refused lines.`);
-  return true;
 }

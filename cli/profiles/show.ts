@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { exportProfile } from '../../shared/profiles/export.ts';
-import { KINDS, type Kind } from '../../shared/profiles/field-kinds.ts';
-import { type ExportedProfile, FIELD_LIST, type InLine } from '../../shared/profiles/field-values.ts';
+import { FIELDS, type FieldName, type Profile } from '../../shared/profiles/fields.ts';
+import { textOf } from '../../shared/profiles/record.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { withContext } from '../database.ts';
 import { print, printJsonText, table } from '../terminal/output.ts';
@@ -39,43 +39,33 @@ function profileNamed(username: string | undefined, uid: string | undefined): { 
   return { uid: wholeNumber('--uid', uid, 1) };
 }
 
-/** Prints a profile, given as a line of an export: formatted for people, or with `--json` as it is. */
-export function printProfile(line: string, json: boolean): void {
-  if (json) printJsonText(line);
-  else print(profileText(JSON.parse(line) as ExportedProfile));
+/** Prints a profile: for people, or with `--json` as a line of an export. */
+export function printProfile(profile: Profile, json: boolean): void {
+  if (json) printJsonText(textOf(profile));
+  else print(profileText(profile));
 }
 
-const plain = (value: string | number | null) => String(value ?? 'none');
-const json = (value: unknown) => JSON.stringify(value);
-
-/** Formats a value of each kind for people. */
-const AS_TEXT: { [K in Exclude<Kind, 'links'>]: (value: InLine[K]) => string } = {
-  uid: plain,
-  name: plain,
-  names: (names) => names.join(', ') || 'none',
-  authId: plain,
-  email: plain,
-  text: plain,
-  textOrNull: plain,
-  badges: (badges) => badges.map(({ name, enabled }) => (enabled ? name : `${name} (off)`)).join(', ') || 'none',
-  assets: json,
-  openObject: json,
-  flag: (flag) => (flag ? 'yes' : 'no'),
-  count: plain,
-  countOrNull: plain,
-  time: plain,
-};
+/** A value of a field for people. */
+function valueText(field: FieldName, profile: Profile): string {
+  if (field === 'aliases') return profile.aliases.join(', ') || 'none';
+  if (field === 'badges') {
+    return profile.badges.map(({ name, enabled }) => (enabled ? name : `${name} (off)`)).join(', ') || 'none';
+  }
+  const value = profile[field];
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? 'none');
+}
 
 // In the order of export lines, except that long fields come last.
-const isLong = (kind: Kind) => Number(KINDS[kind].form === 'json');
-const SHOWN = FIELD_LIST.filter(({ kind }) => kind !== 'links').toSorted((a, b) => isLong(a.kind) - isLong(b.kind));
+const LONG: readonly FieldName[] = ['badges', 'assets', 'customize', 'discordClean'];
+const SHORT = (Object.keys(FIELDS) as FieldName[]).filter((field) => field !== 'links' && !LONG.includes(field));
 
-function profileText(profile: ExportedProfile): string {
-  const width = Math.max(...SHOWN.map(({ label }) => label.length));
-  const facts = SHOWN.map(({ name, kind, label }) => {
-    const text = (AS_TEXT as Record<string, (value: unknown) => string>)[kind]?.(profile[name]) ?? '';
-    return `${label.padEnd(width)}  ${cleanForTerminal(text)}`;
-  }).join('\n');
+function profileText(profile: Profile): string {
+  const shown = [...SHORT, ...LONG];
+  const width = Math.max(...shown.map((field) => FIELDS[field].label.length));
+  const facts = shown
+    .map((field) => `${FIELDS[field].label.padEnd(width)}  ${cleanForTerminal(valueText(field, profile))}`)
+    .join('\n');
   if (profile.links.length === 0) return `${facts}\n${'Links'.padEnd(width)}  none`;
   const rows = profile.links.map((link) => [link.id, link.name, String(link.clicksCount ?? ''), link.link]);
   return `${facts}\n\n${table(['Link', 'Name', 'Clicks', 'URL'], rows)}`;

@@ -32,22 +32,6 @@ CREATE TABLE `key_events` (
 ) STRICT;
 CREATE INDEX `key_events_identifier` ON `key_events` (`identifier`,`id`);
 
-CREATE TABLE `links` (
-	`profile_id` integer NOT NULL,
-	`position` integer NOT NULL,
-	`id` text NOT NULL,
-	`name` text NOT NULL,
-	`link` text NOT NULL,
-	`title` text,
-	`image` text,
-	`clicks_count` integer,
-	`link_mode` text,
-	PRIMARY KEY(`profile_id`, `position`),
-	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE cascade,
-	CONSTRAINT "links_position" CHECK(`position` >= 0),
-	CONSTRAINT "links_clicks_count" CHECK(`clicks_count` >= 0)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE `profile_names` (
 	`folded` text PRIMARY KEY NOT NULL,
 	`profile_id` integer NOT NULL,
@@ -60,37 +44,32 @@ CREATE TABLE `profile_names` (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX `profile_names_profile` ON `profile_names` (`profile_id`,`position`);
 
+-- The large texts come last, so that the other columns are read without them. Generated columns are not stored twice.
 CREATE TABLE `profiles` (
 	`id` integer PRIMARY KEY NOT NULL,
-	`username` text NOT NULL,
-	`display_name` text NOT NULL,
-	`badges` text NOT NULL,
-	`assets` text NOT NULL,
-	`customize` text NOT NULL,
-	`discord_id` text,
-	`discord_clean` text NOT NULL,
-	`banned` integer NOT NULL,
-	`views_count` integer NOT NULL,
-	`followers_count` integer NOT NULL,
-	`show_followers_count` integer NOT NULL,
-	`created_at` integer NOT NULL,
-	`auth_id` text,
-	`email` text,
+	`revision` integer NOT NULL,
+	`written_at` integer NOT NULL,
 	`generation` integer DEFAULT 0 NOT NULL,
 	`address_changes` integer DEFAULT 0 NOT NULL,
-	`written_at` integer DEFAULT 0 NOT NULL,
-	`show_on_leaderboard` integer DEFAULT true NOT NULL CONSTRAINT "profiles_show_on_leaderboard" CHECK("show_on_leaderboard" IN (0, 1)),
+	`followers_count` real NOT NULL,
+	`show_followers_count` integer NOT NULL,
+	`show_on_leaderboard` integer NOT NULL,
+	`auth_id` text,
+	`email` text,
+	`profile` text NOT NULL,
+	`links` text NOT NULL,
+	`username` text GENERATED ALWAYS AS (profile ->> 'username') VIRTUAL NOT NULL,
+	`banned` integer GENERATED ALWAYS AS (profile ->> 'banned') VIRTUAL NOT NULL,
+	`views` real GENERATED ALWAYS AS (profile ->> 'viewsCount') VIRTUAL NOT NULL,
 	CONSTRAINT "profiles_id" CHECK(`id` BETWEEN 1 AND 9007199254740991),
 	CONSTRAINT "profiles_banned" CHECK(`banned` IN (0, 1)),
 	CONSTRAINT "profiles_show_followers_count" CHECK(`show_followers_count` IN (0, 1)),
-	CONSTRAINT "profiles_views_count" CHECK(`views_count` BETWEEN 0 AND 9007199254740991),
-	CONSTRAINT "profiles_followers_count" CHECK(`followers_count` BETWEEN 0 AND 9007199254740991),
-	CONSTRAINT "profiles_badges" CHECK(json_type(`badges`) = 'array'),
-	CONSTRAINT "profiles_assets" CHECK(json_type(`assets`) = 'object'),
-	CONSTRAINT "profiles_customize" CHECK(json_type(`customize`) = 'object'),
-	CONSTRAINT "profiles_discord_clean" CHECK(json_type(`discord_clean`) = 'object')
+	CONSTRAINT "profiles_show_on_leaderboard" CHECK(`show_on_leaderboard` IN (0, 1)),
+	CONSTRAINT "profiles_followers_count" CHECK(`followers_count` >= 0)
 ) STRICT;
 CREATE UNIQUE INDEX `profiles_auth_id` ON `profiles` (`auth_id`);
+CREATE INDEX `profiles_board` ON `profiles` (`views` DESC,`id`) WHERE banned = 0 AND show_on_leaderboard = 1;
+CREATE INDEX `profiles_banned` ON `profiles` (`id`) WHERE banned = 1;
 
 CREATE TRIGGER `key_events_never_deleted` BEFORE DELETE ON `key_events`
 BEGIN
@@ -112,11 +91,6 @@ CREATE TABLE `key_usage` (
 	CONSTRAINT "key_usage_counts" CHECK(min(`ok`, `not_found`, `forbidden`, `malformed`, `limited`, `failed`) >= 0)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX `key_usage_day` ON `key_usage` (`day`);
-
-CREATE TABLE `profile_changes` (
-	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`profile_ids` text
-) STRICT;
 
 CREATE TABLE `facts` (
 	`name` text PRIMARY KEY NOT NULL,
@@ -264,8 +238,6 @@ CREATE TABLE `erased_profiles` (
 	`at` integer NOT NULL
 ) STRICT;
 CREATE INDEX `erased_profiles_at` ON `erased_profiles` (`at`);
-CREATE INDEX `profiles_board` ON `profiles` (`views_count` DESC,`id`) WHERE banned = 0 AND show_on_leaderboard = 1;
-CREATE INDEX `profiles_banned` ON `profiles` (`id`) WHERE banned = 1;
 
 CREATE TABLE "api_keys" (
 	`identifier` text PRIMARY KEY NOT NULL,
@@ -308,8 +280,6 @@ CREATE TRIGGER `api_keys_never_deleted` BEFORE DELETE ON `api_keys`
 BEGIN
 	SELECT RAISE(ABORT, 'keys are never deleted');
 END;
-
-INSERT INTO `profile_changes` DEFAULT VALUES;
 
 CREATE TABLE `service_events` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { MANY_MAX, MANY_PARAMETERS, UID } from '../../shared/api/parameters.ts';
-import { type LookupQuery, parseUid } from '../../shared/profiles/lookup/lookup.ts';
+import { type LookupQuery, parseUid } from '../../shared/profiles/lookup.ts';
 import { operation } from '../docs/operation.ts';
 import { queryOf, queryValues } from '../http/parameters.ts';
 import { admit } from '../http/quota.ts';

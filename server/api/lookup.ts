@@ -1,8 +1,7 @@
 import { Elysia } from 'elysia';
 import { AUTH_ID, UID, USERNAME } from '../../shared/api/parameters.ts';
 import { AppError } from '../../shared/errors.ts';
-import { tagOf } from '../../shared/profiles/lookup/cache.ts';
-import type { Found, LookupBy } from '../../shared/profiles/lookup/lookup.ts';
+import type { Found, LookupBy, LookupOf } from '../../shared/profiles/lookup.ts';
 import { operation } from '../docs/operation.ts';
 import type { Answer } from '../http/answers.ts';
 import { pathParameter, queryOf, refuseParameters } from '../http/parameters.ts';
@@ -50,7 +49,7 @@ const WAYS = {
   },
 };
 
-function detail(what: 'profile' | 'links', way: LookupBy) {
+function detail(what: LookupOf, way: LookupBy) {
   const { words, id, ...parameter } = WAYS[way];
   const isProfile = what === 'profile';
   return operation({
@@ -65,12 +64,12 @@ function detail(what: 'profile' | 'links', way: LookupBy) {
   });
 }
 
-function handler(serving: Serving, what: 'profile' | 'links', way: LookupBy) {
+function handler(serving: Serving, what: LookupOf, way: LookupBy) {
   const suffix = what === 'links' ? '/links' : '';
   return ({ request, path, route }: LookupContext): Answer => {
-    const found = serving.lookup[what](way, readName(request, path, route));
+    const found = serving.lookup.one(what, way, readName(request, path, route));
     if (found === null) throw NOT_FOUND;
-    return { body: found.text.body, etag: tagOf(found.text), headers: locationOf(serving, found, suffix) };
+    return { body: found.body, headers: locationOf(serving, found, suffix) };
   };
 }
 

@@ -1,6 +1,5 @@
 import { AppError, type ErrorCode, refusalOf } from '../../shared/errors.ts';
 import { etagOf } from '../../shared/etag.ts';
-import type { Body } from '../../shared/profiles/lookup/body.ts';
 import { acceptsGzip, matches } from './conditional.ts';
 import { publicRefusal } from './errors.ts';
 import { rateLimit, rateLimitPolicy } from './quota.ts';
@@ -12,7 +11,7 @@ import type { RequestState } from './request-state.ts';
  * section 8.8.3.3).
  */
 export type Answer = {
-  readonly body: string | Body | Blob;
+  readonly body: string | Blob;
   readonly etag?: string;
   readonly headers?: Record<string, string> | undefined;
   readonly status?: 302;

@@ -4,9 +4,8 @@ import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
 import { AppError } from '../../shared/errors.ts';
 import { openDatabase } from '../../shared/files/open.ts';
-import { readAsOf } from '../../shared/profiles/import/as-of.ts';
-import { importProfiles } from '../../shared/profiles/import/import.ts';
-import type { ImportResult } from '../../shared/profiles/import/import-report.ts';
+import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts';
+import type { ImportResult } from '../../shared/profiles/import/report.ts';
 import { queryOf, queryParameters } from '../http/parameters.ts';
 import { type Call, type ManageParts, requireRight } from './call.ts';
 

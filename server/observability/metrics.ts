@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/clock.ts';
 import type { Opened } from '../../shared/db/connect.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { readLastBackup } from '../../shared/files/copy.ts';
-import { createProfileCounter } from '../../shared/profiles/count.ts';
+import { createProfileCounter } from '../../shared/profiles/list.ts';
 import { readKeyStats } from '../../shared/usage/key-stats.ts';
 import { VERSION } from '../../shared/version.ts';
 import { BUCKETS, type Counts, countAnswer, createCounts, METRICS_TYPE } from './counts.ts';

@@ -1,63 +1,29 @@
 import { z } from 'zod';
 import { PERMISSIONS } from '../db/key-columns.ts';
 import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
-import { KINDS, type Kind } from '../profiles/field-kinds.ts';
-import { LINK_LIST, PUBLIC_LIST, type ShownProfile } from '../profiles/field-values.ts';
-import { BOARD_SIZE, PAGE_BOUNDS } from '../profiles/leaderboard/board-bounds.ts';
+import { BOARD_SIZE, PAGE_BOUNDS } from '../profiles/board.ts';
+import { Badge, FIELDS, LINK_FIELDS, schemasOf, shownTime } from '../profiles/fields.ts';
 
 // The response bodies of the API. The types of the code that makes them and the OpenAPI document are derived from these
 // schemas, and tests check every response against them. They are strict, so that a field which is not listed is an error.
 
 const count = () => z.int().min(0);
 
-/** UTC with milliseconds. */
-const time = () =>
-  z
-    .string()
-    .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
-    .meta({ format: 'date-time' });
-
-/** A badge of a profile. */
-export const Badge = z.strictObject({
-  name: z.string(),
-  enabled: z.boolean(),
-});
-
-/** The schema of each kind of public values, except whether it may be null. */
-const OF_KIND = {
-  uid: z.int().min(1),
-  name: z.string(),
-  text: z.string(),
-  textOrNull: z.string(),
-  badges: z.array(Badge),
-  assets: z.record(z.string(), z.string().nullable()),
-  openObject: z.looseObject({}),
-  flag: z.boolean(),
-  count: count(),
-  countOrNull: count(),
-  time: time(),
-} satisfies Partial<Record<Kind, z.ZodType>>;
-
 /** A public profile. */
-export const SimplifiedProfile = z.strictObject(
-  Object.fromEntries<z.ZodType>(
-    PUBLIC_LIST.map(({ name, kind, shownIf, meaning }) => {
-      const schema = OF_KIND[kind as keyof typeof OF_KIND];
-      const isNullable = KINDS[kind].nullable || shownIf !== undefined;
-      return [name, (isNullable ? schema.nullable() : schema).describe(meaning)];
-    }),
-  ) as { [F in keyof ShownProfile]: z.ZodType<ShownProfile[F]> },
-);
+export const SimplifiedProfile = z.strictObject(described(FIELDS));
 
 /** A link of a profile; optional fields without a value are absent, never null. */
-export const Link = z.strictObject(
-  Object.fromEntries(
-    LINK_LIST.map(({ name, kind, nullable, meaning }) => {
-      const schema = OF_KIND[kind];
-      return [name, (nullable ? schema.optional() : schema).describe(meaning)];
-    }),
-  ),
-);
+export const Link = z.strictObject(described(LINK_FIELDS));
+
+/** The schemas of public fields, with what they mean. */
+function described<T extends Parameters<typeof schemasOf>[0] & Record<string, { meaning: string }>>(fields: T) {
+  const schemas = schemasOf(fields, 'shown');
+  const entries = Object.entries<z.ZodType>(schemas).map(([name, schema]) => [
+    name,
+    schema.describe(fields[name]?.meaning ?? ''),
+  ]);
+  return Object.fromEntries(entries) as typeof schemas;
+}
 
 /** The links of a profile. */
 export const Links = z.strictObject({
@@ -122,7 +88,7 @@ export const OwnKey = z.strictObject({
   name: z.string(),
   permissions: z.array(z.enum(PERMISSIONS)).min(1),
   rateLimits: z.array(RateLimitLevel).min(1).max(RATE_LIMIT_BOUNDS.maxPerKey),
-  expiresAt: time().nullable().describe('When the key expires; null if it never does.'),
+  expiresAt: shownTime().nullable().describe('When the key expires; null if it never does.'),
 });
 
 /** The response of a healthy server. */

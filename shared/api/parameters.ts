@@ -1,4 +1,4 @@
-import { PAGE_BOUNDS } from '../profiles/leaderboard/board-bounds.ts';
+import { PAGE_BOUNDS } from '../profiles/board.ts';
 import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../profiles/name.ts';
 
 // The parameters of the API as JSON Schemas, used by the routes and by the OpenAPI document.

@@ -1,31 +1,15 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import { withBusyTimeout } from './busy-timeout.ts';
-import { noteNoChange } from './changes.ts';
 import { type Db, isInTransaction, type Sqlite, type Tx } from './connect.ts';
 import { guardDatabase } from './faults.ts';
 
-// Makes every write transaction on the main database, except in migrations, so that each records which profiles it
-// changes or that it changes none (`changes.ts`).
-
 /**
  * Runs a function in one immediate transaction and returns its result. The write lock is taken before the first read,
- * so data that the function reads can't be outdated when it writes. Records that no profile changes, so that servers
- * keep their cached profiles. Throws `busy` and `refused` for SQLite's errors, and the function's own errors; nothing
- * is written then.
+ * so data that the function reads can't be outdated when it writes. Inside a transaction it is a savepoint of it. Throws
+ * `busy` and `refused` for SQLite's errors, and the function's own errors; nothing is written then.
  */
 export function write<T>(db: Db, act: (tx: Tx) => T): T {
-  return writeProfiles(db, (tx) => {
-    const result = act(tx);
-    noteNoChange(db.$client);
-    return result;
-  });
-}
-
-/**
- * Like {@link write}, for a function that changes profiles, names or links and records their ids with `noteChanges`.
- */
-export function writeProfiles<T>(db: Db, act: (tx: Tx) => T): T {
   return guardDatabase(db.$client.filename, () =>
     db.$client
       .transaction(() => {
@@ -51,16 +35,9 @@ export function writeNow<T>(
   return write(db, (tx) => act(tx, clock.nowMs()));
 }
 
-/**
- * Prepares {@link write} for a connection without Drizzle: the returned function runs `act` in an immediate transaction
- * and records that no profile changes.
- */
+/** Prepares {@link write} for a connection without Drizzle: the returned function runs `act` in an immediate transaction. */
 export function prepareWrite<Of extends unknown[], T>(sqlite: Sqlite, act: (...of: Of) => T): (...of: Of) => T {
-  const transaction = sqlite.transaction((...of: Of) => {
-    const result = act(...of);
-    noteNoChange(sqlite);
-    return result;
-  });
+  const transaction = sqlite.transaction(act);
   return (...of) => transaction.immediate(...of);
 }
 

@@ -1,15 +1,14 @@
 import { eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import { noteChanges } from '../db/changes.ts';
 import type { Tx } from '../db/connect.ts';
 import { noteErasedProfile, noteErasure } from '../db/erasures.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { profiles } from '../db/schema/profiles.ts';
-import { writeProfiles } from '../db/write.ts';
+import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { noteAddressChange, noteBan } from '../keys/life/profile-change.ts';
 import type { MailConfig } from '../mail/outbox.ts';
-import type { EffectsOnKeys } from '../profiles/edit/pass.ts';
+import type { EffectsOnKeys } from '../profiles/apply.ts';
 import { readProfile } from '../profiles/find.ts';
 import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
@@ -24,7 +23,7 @@ export function eraseProfile(
   id: number,
   by: Actor,
 ): { id: number; username: string } {
-  return writeProfiles(deps.db, (tx) => {
+  return write(deps.db, (tx) => {
     refuseUnlikeProfile(tx, id, by);
     const { username } = readProfile(tx, id);
     const nowMs = deps.clock.nowMs();
@@ -32,7 +31,6 @@ export function eraseProfile(
     noteErasedProfile(deps.db.$client, id, { atMs: nowMs, nowMs });
     noteErasure(deps.db.$client);
     addServiceEvent(tx, { atMs: nowMs, by, event: 'erased' });
-    noteChanges(deps.db.$client, null);
     return { id, username };
   });
 }
@@ -46,7 +44,7 @@ export function eraseProfiles(
   erasures: readonly { uid: number; atMs: number }[],
   by: Actor,
 ): void {
-  writeProfiles(db, (tx) => {
+  write(db, (tx) => {
     const nowMs = clock.nowMs();
     let count = 0;
     for (const { uid, atMs } of erasures) {
@@ -55,13 +53,12 @@ export function eraseProfiles(
     }
     noteErasure(db.$client);
     if (count > 0) addServiceEvent(tx, { atMs: nowMs, by, event: 'erased', count });
-    noteChanges(db.$client, null);
   });
 }
 
 /**
  * Erases a profile by its id, inside a transaction in which the caller has to call `noteErasedProfile` for it, and once
- * `noteErasure` and `noteChanges`. Returns false if no profile has this id.
+ * `noteErasure`. Returns false if no profile has this id.
  */
 export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean {
   eraseKeysOfProfile(tx, id, by, nowMs);

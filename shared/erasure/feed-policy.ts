@@ -5,8 +5,8 @@ import { platformErasures } from '../db/schema/people.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { isSameAddress } from '../mail/address.ts';
 import type { MailConfig } from '../mail/outbox.ts';
-import type { EffectsOnKeys } from '../profiles/edit/pass.ts';
-import type { Refusal } from '../profiles/edit/refusal.ts';
+import type { EffectsOnKeys } from '../profiles/apply.ts';
+import { fieldRefusal, type Refusal } from '../profiles/line.ts';
 import { foldName } from '../profiles/name.ts';
 import { effectsOnKeys } from './erase-profile.ts';
 
@@ -37,7 +37,7 @@ export function effectsOfBackend(limits: BackendLimits, config: MailConfig): Eff
       if (excludesContactFields && held.banned) return BANNED_STAYS;
       return countErasure(tx, { folded: foldName(name), eraseLimit, nowMs });
     },
-    ...(excludesContactFields && { refuseRow: keepGuarded }),
+    ...(excludesContactFields && { refuseProfile: keepGuarded }),
   };
 }
 
@@ -45,15 +45,12 @@ export function effectsOfBackend(limits: BackendLimits, config: MailConfig): Eff
  * Keeps guarded fields that are absent from the line, even if it replaces the profile, and refuses other values. An
  * e-mail address that differs only in case counts as unchanged and stays as it is stored.
  */
-const keepGuarded: NonNullable<EffectsOnKeys['refuseRow']> = (columns, wanted, held) => {
+const keepGuarded: NonNullable<EffectsOnKeys['refuseProfile']> = (line, wanted, held) => {
+  const kept = held ?? { email: null, authId: null, banned: false };
   for (const field of GUARDED) {
-    const kept = held === null ? (field === 'banned' ? 0 : null) : held[field];
-    const isSame = field === 'email' && isSameAddress(wanted.email, held?.email ?? null);
-    if (columns[field] === undefined || isSame) Object.assign(wanted, { [field]: kept });
-    else if (wanted[field] !== kept) {
-      const rule = 'may not be changed with this token';
-      return { field, reason: `${field} ${rule}`, sum: `${field} ${rule}` };
-    }
+    const isSame = field === 'email' && isSameAddress(wanted.email, kept.email);
+    if (line[field] === undefined || isSame) Object.assign(wanted, { [field]: kept[field] });
+    else if (wanted[field] !== kept[field]) return fieldRefusal(field, 'may not be changed with this token');
   }
   return null;
 };

@@ -15,7 +15,7 @@ import { moveKey } from '../keys/record.ts';
 import { type QuotaRow, readQuotaRows, replaceQuotaRows } from '../limits/stored.ts';
 import type { MailConfig } from '../mail/outbox.ts';
 import { addPeopleEvent } from '../passkeys/people-log.ts';
-import { changeProfile } from '../profiles/edit/change.ts';
+import { setBanned } from '../profiles/ban.ts';
 
 // What a restore takes from the database that it replaces: whatever was ended there since the backup was made, and what keys
 // have spent of their rate limits.
@@ -121,8 +121,7 @@ function keepBanned(db: Db, { banned }: Ended, by: Actor, config: MailConfig, ke
   const exists = db.$client.prepare('SELECT 1 FROM profiles WHERE id = ?');
   kept.banned = banned.filter((id) => !already.has(id) && exists.get(id) !== null);
   for (const id of kept.banned) {
-    const input = { id, by, decide: () => ({ banned: true }), onKeys: effectsOnKeys(by, config) };
-    changeProfile({ db, clock: systemClock }, input);
+    setBanned({ db, clock: systemClock }, { id, banned: true, by, onKeys: effectsOnKeys(by, config) });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import type { Permission, StoredState } from '../db/key-columns.ts';
-import { onCommit, type Reader, readInView } from '../db/reader.ts';
+import { type Reader, readInView } from '../db/reader.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { isExpired } from './key.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
@@ -35,14 +35,12 @@ type KeyCache = {
   readonly keys: Map<string, CachedKey>;
   /** Permissions and rate limits by their JSON: thousands of keys have a few different ones. */
   readonly grants: Map<string, unknown>;
-  /** How many commits of other connections the reader has seen. */
-  commits: number;
 };
 
 type CachedKey = {
   readonly key: VerifiedKey;
   readonly secretHash: Uint8Array;
-  /** The value of `commits` when the row was last read. */
+  /** The reader's `commits` when the row was last read. */
   seenAt: number;
 };
 
@@ -69,11 +67,7 @@ export function prepareVerifier(reader: Reader, clock: Clock): Verifier {
     rowOfIdentifier: prepareRow(reader.sqlite),
     keys: new Map(),
     grants: new Map(),
-    commits: 0,
   };
-  onCommit(reader, () => {
-    cache.commits++;
-  });
   return (secret) => verifySecret(cache, secret);
 }
 
@@ -103,11 +97,11 @@ function verifySecret(cache: KeyCache, secret: string): VerifiedKey | null {
 
 function activeKeyOf(cache: KeyCache, identifier: string): CachedKey | null {
   const known = cache.keys.get(identifier);
-  if (known?.seenAt === cache.commits) return known;
+  if (known?.seenAt === cache.reader.commits) return known;
   const row = cache.rowOfIdentifier.get(identifier);
   const read = row === null ? null : activeKeyIn(cache, row);
   if (known !== undefined && read !== null && isSame(read, known)) {
-    known.seenAt = cache.commits;
+    known.seenAt = cache.reader.commits;
     return known;
   }
   cache.keys.delete(identifier);
@@ -115,13 +109,13 @@ function activeKeyOf(cache: KeyCache, identifier: string): CachedKey | null {
 }
 
 // The identifier is taken from the row: the requested one is a slice of a header, and would keep the header in memory.
-function activeKeyIn({ grants, commits }: KeyCache, row: KeyRow): CachedKey | null {
+function activeKeyIn({ grants, reader }: KeyCache, row: KeyRow): CachedKey | null {
   const { state, identifier, name, expiresAt, secretHash, banned } = row;
   if (state !== 'Active' || secretHash === null || banned === 1) return null;
   const permissions = grantOf<Permission[]>(grants, row.permissions);
   const rateLimits = grantOf<RateLimit[]>(grants, row.rateLimits);
   const key = { identifier, name, permissions, rateLimits, expiresAt, tally: undefined };
-  return { key, secretHash, seenAt: commits };
+  return { key, secretHash, seenAt: reader.commits };
 }
 
 /** Parses permissions or rate limits; the same object for the same text. */

@@ -1,12 +1,18 @@
-import { count } from 'drizzle-orm';
-import { beginSnapshot, type Db } from '../db/connect.ts';
+import { beginSnapshot, type Db, type Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
+import type { Profile } from './fields.ts';
 import { findProfile } from './find.ts';
-import { createProfileReader, lineOf, readAll } from './record.ts';
+import { profileOf, ROW_COLUMNS, type Row, textOf } from './record.ts';
 
 const CHUNK_CHARACTERS = 65_536;
+
+/** A row with the profile's aliases as a JSON list; a subquery is as fast as reading the names in step. */
+type ExportRow = Row & { aliases: string };
+
+const EXPORT = `SELECT ${ROW_COLUMNS}, (SELECT json_group_array(name) FROM
+  (SELECT name FROM profile_names WHERE profile_id = profiles.id AND position > 0 ORDER BY position)) AS aliases
+  FROM profiles`;
 
 /**
  * Writes all profiles as JSON Lines (docs/profiles.md), ordered by id, including private fields. `write` receives texts
@@ -19,49 +25,51 @@ export async function exportProfiles(
   write: (chunk: string) => void | Promise<void>,
   onProgress: (lines: number, total: number) => void = () => {},
 ): Promise<void> {
-  const path = db.$client.filename;
-  const lines = linesOf(db);
-  using _ = guardDatabase(path, () => beginSnapshot(db.$client));
+  const sqlite = db.$client;
+  const guarded = <T>(act: () => T): T => guardDatabase(sqlite.filename, act);
+  using _ = guarded(() => beginSnapshot(sqlite));
+  const rows = guarded(() => sqlite.query<ExportRow, []>(`${EXPORT} ORDER BY id`).iterate());
+  const total = guarded(() => countRows(sqlite));
+  // The lines are joined at the end, because a string that is extended line by line is copied again and again.
+  let chunk: string[] = [];
+  let characters = 0;
+  let written = 0;
+  const flush = async () => {
+    if (chunk.length > 0) await write(`${chunk.join('\n')}\n`);
+    onProgress(written, total);
+    chunk = [];
+    characters = 0;
+  };
   try {
-    const total = guardDatabase(path, () => db.select({ count: count() }).from(profiles).get())?.count ?? 0;
-    // The lines are joined at the end, because a string that is extended line by line is copied again and again.
-    let chunk: string[] = [];
-    let characters = 0;
-    let written = 0;
-    const flush = async () => {
-      await write(`${chunk.join('\n')}\n`);
-      onProgress(written, total);
-      chunk = [];
-      characters = 0;
-    };
-    for (
-      let next = guardDatabase(path, () => lines.next());
-      !next.done;
-      next = guardDatabase(path, () => lines.next())
-    ) {
-      chunk.push(next.value);
-      characters += next.value.length;
+    for (let next = guarded(() => rows.next()); !next.done; next = guarded(() => rows.next())) {
+      const line = textOf(whole(next.value));
+      chunk.push(line);
+      characters += line.length;
       written++;
       if (characters >= CHUNK_CHARACTERS) await flush();
     }
-    if (chunk.length > 0) await flush();
+    await flush();
   } finally {
-    lines.return(undefined);
+    rows.return?.(undefined);
   }
 }
 
-/** Returns the export line of the profile with this username or alias, or with this UID. Throws `not_found`. */
-export function exportProfile(db: Db, wanted: { username: string } | { uid: number }): string {
+/** The profile with this username or alias, or with this UID, with its private fields. Throws `not_found`. */
+export function exportProfile(db: Db, wanted: { username: string } | { uid: number }): Profile {
   return guardDatabase(db.$client.filename, () =>
     db.transaction(() => {
-      const reader = createProfileReader(db.$client);
-      if ('username' in wanted) return reader.line(findProfile(db, wanted.username).id);
-      if (reader.row(wanted.uid) === null) throw new AppError('not_found', 'There is no profile with this UID.');
-      return reader.line(wanted.uid);
+      const id = 'username' in wanted ? findProfile(db, wanted.username).id : wanted.uid;
+      const row = db.$client.query<ExportRow, [number]>(`${EXPORT} WHERE id = ?`).get(id);
+      if (row === null) throw new AppError('not_found', 'There is no profile with this UID.');
+      return whole(row);
     }),
   );
 }
 
-function* linesOf({ $client }: Db): Generator<string> {
-  for (const profile of readAll($client)) yield lineOf(profile);
+function whole(row: ExportRow): Profile {
+  return profileOf(row, JSON.parse(row.aliases) as string[]);
+}
+
+function countRows(sqlite: Sqlite): number {
+  return sqlite.query<{ rows: number }, []>('SELECT count(*) AS rows FROM profiles').get()?.rows ?? 0;
 }

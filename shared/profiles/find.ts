@@ -7,6 +7,7 @@ import { checkedFold } from './name.ts';
 
 const COLUMNS = {
   id: profiles.id,
+  revision: profiles.revision,
   generation: profiles.generation,
   username: profiles.username,
   banned: profiles.banned,

@@ -14,22 +14,28 @@ const REPLACEMENT_FAULT = "may not contain U+FFFD, the replacement character, be
 
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/\p{Cc}/u, 'may not contain control characters'],
-  [/[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u, 'may not contain invisible or direction-changing characters'],
+  // Emoji and Persian need the four exceptions.
+  [
+    /(?!\u200c|\u200d|\ufe0e|\ufe0f)[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}]/u,
+    'may not contain invisible or direction-changing characters',
+  ],
   [/\ufffd/u, REPLACEMENT_FAULT],
   [/\//u, 'may not contain a slash'],
   [/^\p{White_Space}|\p{White_Space}$/u, 'may not begin or end with white space'],
   [/^\.\.?$/u, 'may not be "." or ".."'],
 ];
 
+const IGNORED = /\p{Default_Ignorable_Code_Point}/gu;
+
 /**
- * Returns the folded form of a username or alias, in which names are compared: Unicode NFKC and lower-casing, repeated
- * until nothing changes. One pass is not enough, because lower-casing can undo normalisation, and vice versa.
+ * Returns the folded form of a username or alias, in which names are compared: without invisible characters, in Unicode
+ * NFKC and lower case, repeated until nothing changes. One pass is not enough: each step can undo another.
  */
 export function foldName(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase();
   let folded = text;
   for (;;) {
-    const next = folded.normalize('NFKC').toLowerCase();
+    const next = folded.replace(IGNORED, '').normalize('NFKC').toLowerCase();
     if (next === folded) return folded;
     folded = next;
   }

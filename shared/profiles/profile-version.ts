@@ -7,7 +7,7 @@ import { type ProfileRow, readProfileRow } from './find.ts';
 /** The revision of a profile as it is shown, with which an operator's confirmation is compared; `erased` if it is gone. */
 export function profileRevision(db: Db | Tx, id: number | null): string {
   const row = id === null ? undefined : readProfileRow(db, id);
-  return row === undefined ? 'erased' : hashOf([ownerVersion(row), row.username]);
+  return row === undefined ? 'erased' : String(row.revision);
 }
 
 /** The version of a profile to which its owner's sign-in is bound. A new username doesn't change it. */

@@ -1,121 +1,122 @@
-import type { Sqlite } from '../db/connect.ts';
-import { COLUMN_LIST, FIELD_LIST, LINK_LIST, type StoredLink, type StoredProfile } from './field-values.ts';
-import { LINK_JSON, memberInSql } from './lookup/public.ts';
+import { isoTime } from '../clock.ts';
+import { FIELDS, type FieldName, type Line, type Profile, PUBLIC_FIELDS } from './fields.ts';
+import { foldName } from './name.ts';
 
-/** A row of `profile_names` without its profile. */
-export type StoredName = { folded: string; name: string; position: number };
-
-/** A profile's row, with the time at which it was last written (milliseconds since 1970). */
-export type StoredRow = StoredProfile & { writtenAt: number };
-
-/** Prepared statements that read whole profiles with their private columns, for imports and exports. */
-export type ProfileReader = {
-  row: (id: number) => StoredProfile | null;
-  /** The username (position 0) and the aliases, in order. */
-  names: (id: number) => StoredName[];
-  links: (id: number) => StoredLink[];
-  /** The profile, which must exist, as a line of JSON with its stored aliases or the given ones. */
-  line: (id: number, aliases?: readonly { name: string }[]) => string;
+/** A row of `profiles` as an import reads and writes it; flags are 0 or 1. */
+export type Row = {
+  id: number;
+  /** What lookups return, as JSON. */
+  profile: string;
+  links: string;
+  email: string | null;
+  authId: string | null;
+  followersCount: number;
+  showFollowersCount: number;
+  showOnLeaderboard: number;
 };
 
-/** A profile's row as two JSON texts: the part before its aliases, and the part between its aliases and its links. */
-export type LineParts = { id: number; head: string; body: string };
+/** A row, and when it was written (milliseconds since 1970). */
+export type HeldRow = Row & { writtenAt: number };
 
-/** A link as JSON text. */
-export type LinkText = { json: string };
+/** A username or an alias with its folded form. */
+export type Name = { name: string; folded: string };
 
-/** SQL for those of the fields that are columns, as members of a JSON object. */
-function membersOf(fields: typeof FIELD_LIST, before: string): string {
-  const names = new Set<string>(fields.map(({ name }) => name));
-  const columns = COLUMN_LIST.filter(({ name }) => names.has(name));
-  return columns.map((column, at) => memberInSql(at === 0 ? before : ',', column)).join(', ');
-}
+/** The columns of {@link HeldRow}. */
+export const ROW_COLUMNS = `id, profile, links, email, auth_id AS authId, followers_count AS followersCount,
+  show_followers_count AS showFollowersCount, show_on_leaderboard AS showOnLeaderboard, written_at AS writtenAt`;
 
-const ALIASES = FIELD_LIST.findIndex(({ name }) => name === 'aliases');
-
-// SQLite makes this text in half the time of JavaScript.
-const PARTS = `id, concat(${membersOf(FIELD_LIST.slice(0, ALIASES), '{')}) AS head,
-  concat(${membersOf(FIELD_LIST.slice(ALIASES), ',')}) AS body`;
-
-const ROW = COLUMN_LIST.map(({ name, column }) => `${column} AS ${name}`).join(', ');
-
-const LINK_ROW = LINK_LIST.map(({ name, column }) => `${column} AS ${name}`).join(', ');
-
-/** Prepares the statements once, for many profiles. */
-export function createProfileReader(sqlite: Sqlite): ProfileReader {
-  const row = sqlite.prepare<StoredProfile, [number]>(`SELECT ${ROW} FROM profiles WHERE id = ?`);
-  const names = sqlite.prepare<StoredName, [number]>(
-    'SELECT folded, name, position FROM profile_names WHERE profile_id = ? ORDER BY position',
-  );
-  const linksOf = (columns: string) => `SELECT ${columns} FROM links WHERE profile_id = ? ORDER BY position`;
-  const links = sqlite.prepare<StoredLink, [number]>(linksOf(LINK_ROW));
-  const linkTexts = sqlite.prepare<LinkText, [number]>(linksOf(`${LINK_JSON} AS json`));
-  const rowParts = sqlite.prepare<LineParts, [number]>(`SELECT ${PARTS} FROM profiles WHERE id = ?`);
+/** The row that stores a profile. */
+export function rowOf(profile: Profile): Row {
+  const { id, email, authId, followersCount, showFollowersCount, showOnLeaderboard } = profile;
+  const shown: Record<string, unknown> = {};
+  for (const field of PUBLIC_FIELDS) shown[field] = profile[field];
+  if (!showFollowersCount) shown.followersCount = null;
   return {
-    row: (id) => row.get(id),
-    names: (id) => names.all(id),
-    links: (id) => links.all(id),
-    line: (id, aliases = names.all(id).slice(1)) => {
-      const parts = rowParts.get(id);
-      if (parts === null) throw new Error('a name without its profile');
-      return lineOf({ parts, aliases, links: linkTexts.all(id) });
-    },
+    id,
+    profile: JSON.stringify(shown),
+    links: JSON.stringify({ links: profile.links }),
+    email,
+    authId,
+    followersCount,
+    showFollowersCount: Number(showFollowersCount),
+    showOnLeaderboard: Number(showOnLeaderboard),
   };
 }
 
-/** Prepares a function that reads a profile's row and when it was written; null if there is none. For imports only. */
-export function prepareRowReader(sqlite: Sqlite): (id: number) => StoredRow | null {
-  const row = sqlite.prepare<StoredRow, [number]>(`SELECT ${ROW}, written_at AS writtenAt FROM profiles WHERE id = ?`);
-  return (id) => row.get(id);
-}
-
-/** Prepares counting the links of a profile. For imports only. */
-export function prepareLinkCount(sqlite: Sqlite): (id: number) => number {
-  const count = sqlite.prepare<{ links: number }, [number]>('SELECT count(*) AS links FROM links WHERE profile_id = ?');
-  return (id) => count.get(id)?.links ?? 0;
-}
-
-/** A whole profile. Its aliases are in order and don't include the username. */
-export type WholeProfile = { parts: LineParts; aliases: readonly { name: string }[]; links: LinkText[] };
-
-/**
- * Yields all profiles, ordered by id, with one in memory at a time. Three statements read profiles, names and links in
- * parallel, each along an index, in half the time of separate queries for each profile's names and links.
- */
-export function* readAll(sqlite: Sqlite): Generator<WholeProfile> {
-  const rows = sqlite.prepare<LineParts, []>(`SELECT ${PARTS} FROM profiles ORDER BY id`);
-  const aliasesOf = inStep<{ name: string }>(
-    sqlite,
-    'SELECT profile_id AS owner, name FROM profile_names WHERE position > 0 ORDER BY profile_id, position',
-  );
-  const linksOf = inStep<LinkText>(
-    sqlite,
-    `SELECT profile_id AS owner, ${LINK_JSON} AS json FROM links ORDER BY profile_id, position`,
-  );
-  for (const parts of rows.iterate()) yield { parts, aliases: aliasesOf(parts.id), links: linksOf(parts.id) };
-}
-
-/**
- * Runs a statement whose rows are ordered by `owner`, the id of a profile. The returned function returns the rows of
- * one profile, and must be called with ascending ids.
- */
-function inStep<T>(sqlite: Sqlite, statement: string): (owner: number) => T[] {
-  const walk = sqlite.prepare<T & { owner: number }, []>(statement).iterate();
-  let next = walk.next();
-  return (owner) => {
-    const taken: T[] = [];
-    for (; !next.done && next.value.owner <= owner; next = walk.next()) {
-      if (next.value.owner === owner) taken.push(next.value);
-    }
-    return taken;
+/** The profile in a row, with its aliases. */
+export function profileOf(row: Row, aliases: readonly string[]): Profile {
+  return {
+    ...(JSON.parse(row.profile) as Profile),
+    ...(JSON.parse(row.links) as Pick<Profile, 'links'>),
+    aliases: [...aliases],
+    authId: row.authId,
+    email: row.email,
+    followersCount: row.followersCount,
+    showFollowersCount: row.showFollowersCount === 1,
+    showOnLeaderboard: row.showOnLeaderboard === 1,
   };
 }
 
+const LINE_FIELDS = Object.keys(FIELDS) as FieldName[];
+
 /**
- * Returns a profile as a line of JSON (docs/profiles.md) without a line end. It has all fields in the order of the
- * example in that document; only optional fields of links are absent if they have no value.
+ * A profile as a line of JSON without a line end (docs/profiles.md). It has all fields in the order of the example in that
+ * document; only optional fields of links are absent if they have no value.
  */
-export function lineOf({ parts, aliases, links }: WholeProfile): string {
-  const names = aliases.map(({ name }) => JSON.stringify(name)).join(',');
-  return `${parts.head},"aliases":[${names}]${parts.body},"links":[${links.map(({ json }) => json).join(',')}]}`;
+export function textOf(profile: Profile): string {
+  return JSON.stringify(Object.fromEntries(LINE_FIELDS.map((field) => [field, profile[field]])));
+}
+
+/**
+ * The profile that a line describes. With `base`, the line is merged into that profile: only the fields that it has change.
+ * Otherwise absent fields get their defaults, except those that a profile which is replaced keeps (`kept`).
+ */
+export function completed(
+  line: Line,
+  username: string,
+  { base, kept, nowMs }: { base: Profile | null; kept: Kept | null; nowMs: number },
+): Profile {
+  const or = <F extends FieldName>(field: F, absent: Profile[F]): Profile[F] => {
+    const given = line[field] as Profile[F] | null | undefined;
+    return given === undefined && base !== null ? base[field] : (given ?? absent);
+  };
+  return {
+    id: line.id,
+    username,
+    aliases: line.aliases ?? kept?.aliases ?? [],
+    authId: or('authId', null),
+    email: or('email', null),
+    displayName: or('displayName', username),
+    badges: or('badges', []),
+    assets: or('assets', {}),
+    customize: or('customize', {}),
+    discordID: or('discordID', null),
+    discordClean: or('discordClean', {}),
+    banned: line.banned ?? kept?.banned ?? false,
+    viewsCount: or('viewsCount', 0),
+    followersCount: or('followersCount', 0),
+    showFollowersCount: or('showFollowersCount', true),
+    showOnLeaderboard: or('showOnLeaderboard', true),
+    createdAt: line.createdAt ?? kept?.createdAt ?? isoTime(nowMs),
+    links: or('links', []),
+  };
+}
+
+/** What a profile keeps where a line has no value. */
+export type Kept = Pick<Profile, 'aliases' | 'banned' | 'createdAt'>;
+
+/** The names of a profile, the username first, without repetitions, of which there were so many. */
+export function namesOf({ username, aliases }: Pick<Profile, 'username' | 'aliases'>): {
+  names: Name[];
+  repeated: number;
+} {
+  const names = [{ name: username, folded: foldName(username) }];
+  if (aliases.length === 0) return { names, repeated: 0 };
+  const seen = new Set(names.map(({ folded }) => folded));
+  for (const name of aliases) {
+    const folded = foldName(name);
+    if (!seen.has(folded)) names.push({ name, folded });
+    seen.add(folded);
+  }
+  return { names, repeated: aliases.length + 1 - names.length };
 }

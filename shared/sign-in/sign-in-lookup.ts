@@ -30,7 +30,15 @@ export type Claim = {
 /** Longer texts are cut; names and addresses are shorter. */
 const MAX_TYPED = 400;
 
-const NO_ROW: ProfileRow = { id: 0, username: '', banned: false, generation: 0, email: null, addressChanges: 0 };
+const NO_ROW: ProfileRow = {
+  id: 0,
+  username: '',
+  banned: false,
+  revision: 0,
+  generation: 0,
+  email: null,
+  addressChanges: 0,
+};
 
 /** The binding of a code that nobody can use: no profile has the id 0. */
 export const NOBODY: Binding = bindingOf(NO_ROW);

@@ -241,7 +241,9 @@ describe('an owner', () => {
     }
     inputs.set('edit', inputs.get('show') as Record<string, unknown>);
     inputs.set('request', await inputFor('request', OWN));
-    deps.db.$client.run('UPDATE profiles SET banned = 1 WHERE id = ?', [OWN]);
+    deps.db.$client.run("UPDATE profiles SET profile = json_set(profile, '$.banned', json('true')) WHERE id = ?", [
+      OWN,
+    ]);
     for (const name of ['request', 'edit'] as const) {
       const error = await refusal(act(name, PEOPLE.owner, inputs.get(name) as Record<string, unknown>));
       expect([error.code, error.message]).toEqual(['refused', expect.stringContaining('banned')]);

@@ -1,9 +1,12 @@
+import { write } from '../../shared/db/write.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
-import { changeProfile } from '../../shared/profiles/edit/change.ts';
+import { createApplier, noRemarks } from '../../shared/profiles/apply.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
+import type { Line } from '../../shared/profiles/fields.ts';
 import { findProfile } from '../../shared/profiles/find.ts';
-import { type ImportDeps, type ImportOptions, importProfiles } from '../../shared/profiles/import/import.ts';
+import type { ImportDeps, ImportOptions } from '../../shared/profiles/import/batches.ts';
+import { importProfiles } from '../../shared/profiles/import/import.ts';
 import { onBox } from './actors.ts';
 import { MAIL_CONFIG } from './mail/config.ts';
 
@@ -28,19 +31,14 @@ export function importLines(
   });
 }
 
-/** Changes a profile as `profiles set` and similar commands do; returns the changed profile. */
-export function changeByHand(
-  deps: Deps,
-  username: string,
-  decide: Parameters<typeof changeProfile>[1]['decide'],
-): string {
-  const by = onBox('operator');
-  return changeProfile(deps, {
-    id: findProfile(deps.db, username).id,
-    by,
-    decide,
-    onKeys: effectsOnKeys(by, MAIL_CONFIG),
-  });
+/** Changes fields of a profile in one transaction, as an operator's merging line does. */
+export function changeByHand(deps: Deps, username: string, changes: Omit<Line, 'id'>): void {
+  const onKeys = effectsOnKeys(onBox('operator'), MAIL_CONFIG);
+  const applier = createApplier(deps.db.$client, { merge: true, onKeys, asOfMs: null, confirms: true });
+  const { id } = findProfile(deps.db, username);
+  const line = { id, fields: { id, ...changes }, dropped: [] };
+  const outcome = write(deps.db, (tx) => applier.apply(tx, line, deps.clock.nowMs(), noRemarks()));
+  if (outcome !== 'imported') throw new Error(JSON.stringify(outcome));
 }
 
 /** The whole export as text. */

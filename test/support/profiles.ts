@@ -1,40 +1,34 @@
-import { noteChanges } from '../../shared/db/changes.ts';
 import type { Db } from '../../shared/db/connect.ts';
-import { profileNames, profiles } from '../../shared/db/schema/profiles.ts';
-import { writeProfiles } from '../../shared/db/write.ts';
+import { write } from '../../shared/db/write.ts';
 import { openDatabase } from '../../shared/files/open.ts';
-import { foldName } from '../../shared/profiles/name.ts';
+import { createApplier, noRemarks } from '../../shared/profiles/apply.ts';
+import type { Line } from '../../shared/profiles/fields.ts';
 
-type Columns = Partial<typeof profiles.$inferInsert> & { aliases?: string[] };
+const NO_EFFECTS = { erase: () => false, erased: () => {}, readdress: () => {}, ban: () => {} };
 
-/** Inserts a profile, with defaults for the fields that are not given; returns its id. */
-export function insertProfile(db: Db, { aliases = [], ...columns }: Columns = {}): number {
-  const id = columns.id ?? 1;
-  const username = columns.username ?? `user${id}`;
-  db.insert(profiles)
-    .values({
-      id,
-      username,
-      displayName: username,
-      badges: '[]',
-      assets: '{}',
-      customize: '{}',
-      discordClean: '{}',
-      banned: false,
-      viewsCount: 0,
-      followersCount: 0,
-      showFollowersCount: true,
-      createdAt: Date.parse('2024-05-01T00:00:00Z'),
-      email: `owner${id}@example.org`,
-      ...columns,
-    })
-    .run();
-  for (const [position, name] of [username, ...aliases].entries()) {
-    db.insert(profileNames)
-      .values({ folded: foldName(name), profileId: id, position, name })
-      .run();
-  }
+/**
+ * Inserts a profile, with defaults for the fields that are not given, but an address; returns its id. Unlike an import, it
+ * touches nothing else.
+ */
+export function insertProfile(db: Db, fields: Partial<Line> = {}): number {
+  const id = fields.id ?? 1;
+  const line = {
+    createdAt: '2024-05-01T00:00:00.000Z',
+    email: `owner${id}@example.org`,
+    username: `user${id}`,
+    ...fields,
+  };
+  const options = { merge: false, onKeys: NO_EFFECTS, asOfMs: null, confirms: false };
+  const applier = createApplier(db.$client, options);
+  const put = () => write(db, (tx) => applier.apply(tx, { id, fields: { ...line, id }, dropped: [] }, 0, noRemarks()));
+  const outcome = put();
+  if (outcome !== 'imported') throw new Error(`the profile ${id} was not inserted: ${JSON.stringify(outcome)}`);
   return id;
+}
+
+/** SQL that sets a field of the stored SimplifiedProfile, as an expression for the column `profile`. */
+export function withField(field: string, json: string): string {
+  return `json_set(profile, '$.${field}', json('${json}'))`;
 }
 
 /** The usernames in the database of this file, in the order of their ids. Closes the file, so that a command may replace it. */
@@ -45,13 +39,7 @@ export function usernamesIn(path: string): string[] {
   return rows.map(({ username }) => username);
 }
 
-/**
- * Changes profiles by SQL, and records that any may have changed. Without that, a running server that writes at the same moment
- * (it stores the usage of keys) shows the change up to ten seconds later.
- */
+/** Changes profiles by SQL. */
 export function changeBySql(db: Db, sql: string, values: (number | string)[] = []): void {
-  writeProfiles(db, () => {
-    db.$client.run(sql, values);
-    noteChanges(db.$client, null);
-  });
+  write(db, () => void db.$client.run(sql, values));
 }

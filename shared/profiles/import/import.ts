@@ -1,61 +1,48 @@
-import type { Actor } from '../../actor.ts';
+import { DAY_MS, isoTime } from '../../clock.ts';
+import { KEPT_AFTER_ERASURE_MS } from '../../db/erasures.ts';
 import { guardDatabase } from '../../db/faults.ts';
-import type { Deps } from '../../deps.ts';
 import { AppError, isForOperator } from '../../errors.ts';
-import { keepLogShort } from '../../files/log-keeper.ts';
-import { createApplier } from '../edit/apply.ts';
-import type { EffectsOnKeys } from '../edit/pass.ts';
+import { parseIsoTime } from '../../iso-time.ts';
 import { storeLastImport } from '../last-import.ts';
-import { COMMAND_PACE, createBatchSize, type Pace } from './batch-size.ts';
-import { importInBatches } from './import-batches.ts';
-import { createImportReport, type ImportOutcome, type RefusedLine } from './import-report.ts';
-import type { ImportRun } from './import-run.ts';
-import { type ImportSource, nameOf, type OnProgress, sourceFault } from './import-source.ts';
-import { importStrictly } from './import-strict.ts';
-import { type PruneOptions, pruneCandidates } from './prune.ts';
-import { createPruneCandidates } from './prune-candidates.ts';
-import type { Rejects } from './rejects.ts';
+import { parseLine, wholeLine } from '../line.ts';
+import {
+  applySome,
+  type Entry,
+  type ImportDeps,
+  type ImportOptions,
+  type ImportRun,
+  inBatch,
+  prepareRun,
+  settle,
+  yieldToOthers,
+} from './batches.ts';
+import { pruneCandidates } from './prune.ts';
+import type { ImportOutcome } from './report.ts';
+import { chunksOf, type ImportSource, nameOf, sizeOf, sourceFault, withoutWaiting } from './source.ts';
+import { createLineSplitter, type SplitLine } from './split.ts';
 
-/** The dependencies of an import. */
-export type ImportDeps = Pick<Deps, 'db' | 'clock'>;
-
-/** The options of an import. */
-export type ImportOptions = {
-  /**
-   * If true, a line whose profile exists changes only the fields that it contains; otherwise it replaces the profile.
-   */
-  merge: boolean;
-  /**
-   * If true, all lines are applied or none, in one transaction; otherwise bad lines are skipped and the rest is applied
-   * in batches.
-   */
-  strict: boolean;
-  /**
-   * When the data was read, in milliseconds since 1970: lines are skipped if their profile was written or erased here
-   * since. Absent if unknown. The caller has checked that it is neither in the future nor more than 40 days ago.
-   */
-  asOfMs?: number;
-  by: Actor;
-  /** The effects on the keys of profiles (`effectsOnKeys` in shared/erasure). */
-  onKeys: EffectsOnKeys;
-  /** Erases the profiles that the file does not contain, at the end. */
-  prune?: PruneOptions;
-  rejects?: Rejects;
-  /** Absent for a command. */
-  pace?: Pace;
-  onProgress?: OnProgress;
-  /** Called for each refused line; with `strict`, conflicts come in no particular order. */
-  onRefused?: (refused: RefusedLine) => void;
-  /**
-   * Called with a sentence if the time of the last import can't be stored.
-   */
-  onWarning?: (sentence: string) => void;
-};
+/** So many lines, or bytes, are parsed before they are applied, without the lock. */
+const PARSED_AT_ONCE = { lines: 2_000, bytes: 1_048_576 };
 
 /**
- * Imports JSON Lines into the database (docs/profiles.md): upserts by id, erasures, refusals. Memory use does not grow
- * with the file. A batch is applied completely or not at all, whatever stops the process. Throws `refused` if the source can't be read or contains no line, and the errors of `write`. Batches
- * committed before an error stay; the error is then `done_in_part`, and its sentence says how many lines were applied.
+ * Parses the time at which an import's data was read. Returns milliseconds since 1970, or the fault as the end of a
+ * sentence that begins with the parameter's name. A time before the recorded erasures is refused, since erased profiles
+ * would be restored.
+ */
+export function readAsOf(text: string, nowMs: number): { atMs: number } | { fault: string } {
+  const atMs = parseIsoTime(text);
+  if (atMs === null) return { fault: 'must be an ISO 8601 time with a time zone, such as 2027-01-31T02:00:00Z' };
+  if (atMs > nowMs) return { fault: `may not be in the future; it is now ${isoTime(nowMs)}` };
+  if (atMs < nowMs - KEPT_AFTER_ERASURE_MS) {
+    return { fault: `may not be more than ${KEPT_AFTER_ERASURE_MS / DAY_MS} days in the past` };
+  }
+  return { atMs };
+}
+
+/**
+ * Imports JSON Lines, or a JSON array, into the database (docs/profiles.md): upserts by id, erasures, refusals. A batch is
+ * applied completely or not at all, whatever stops the process. Throws `refused` if the source can't be read or contains no
+ * line, and the errors of `write`. Batches committed before an error stay; the error is then `done_in_part`, and its sentence says how many lines were applied.
  */
 export async function importProfiles(
   deps: ImportDeps,
@@ -63,28 +50,26 @@ export async function importProfiles(
   options: ImportOptions,
 ): Promise<ImportOutcome> {
   const { db, clock } = deps;
-  const { onWarning = () => {} } = options;
-  const run = prepareRun(deps, options);
-  const batchSize = createBatchSize(clock, options.pace ?? COMMAND_PACE);
-  let blank = 0;
+  const { onWarning = () => {}, strict, prune } = options;
+  const run = guardDatabase(db.$client.filename, () => prepareRun(deps, options));
+  let end = { blank: 0, isLastEnded: true };
   try {
-    const end = options.strict ? await importStrictly(run, source) : await importInBatches(run, source, batchSize);
-    if (run.report.lineCount() === 0)
+    end = strict ? await importStrictly(run, source) : await importLines(run, source);
+    if (run.report.lineCount() === 0) {
       throw new AppError('refused', `${nameOf(source)} has no lines; nothing was changed.`);
-    blank = end.blank;
-    if (options.prune !== undefined) await pruneCandidates(run, options.prune, end.isLastEnded, batchSize);
+    }
+    if (prune !== undefined) await pruneCandidates(run, prune, end.isLastEnded);
   } catch (error) {
     throw withImportedCount(sourceFault(source, error) ?? error, run.report.appliedCount());
   } finally {
     run.log.end();
   }
-  const outcome = run.report.outcome(blank);
-  const { lines } = outcome.details;
+  const outcome = run.report.outcome(end.blank);
   const erased = outcome.deleted + outcome.pruned;
   if (outcome.imported + erased > 0) {
-    const last = { atMs: clock.nowMs(), by: options.by, lines, refused: run.report.refusedCount() };
+    const refused = run.report.refusedCount();
     try {
-      storeLastImport(db, last);
+      storeLastImport(db, { atMs: clock.nowMs(), by: options.by, lines: outcome.details.lines, refused });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       onWarning(`The import is done, but "status" will not show it. ${error.message}`);
@@ -93,20 +78,70 @@ export async function importProfiles(
   return outcome;
 }
 
-function prepareRun({ db, clock }: ImportDeps, options: ImportOptions): ImportRun {
-  const { merge, asOfMs = null, by, onKeys, prune, rejects = null, onProgress = () => {}, onRefused } = options;
-  const sqlite = db.$client;
-  return guardDatabase(sqlite.filename, () => {
-    const log = keepLogShort(sqlite);
-    const apply = createApplier(sqlite);
-    const candidates = prune === undefined ? null : createPruneCandidates(sqlite);
-    const report = createImportReport(onRefused);
-    // A file may contain all profiles every night, and most of its lines change nothing: without --as-of, these are not
-    // written.
-    const confirms = by.kind === 'backend' || asOfMs !== null;
-    const context = { db, clock, apply, merge, onKeys, confirms, asOfMs };
-    return { ...context, log, report, rejects, candidates, onProgress };
-  });
+/** Reads and applies all lines. Returns how the file ended. */
+async function importLines(run: ImportRun, source: ImportSource) {
+  const totalBytes = sizeOf(source);
+  const splitter = createLineSplitter(run.rejects?.writePiece);
+  let parsed: Entry[] = [];
+  let parsedBytes = 0;
+  let bytes = 0;
+  const take = (line: SplitLine) => {
+    const entry = entryOf(line);
+    parsed.push(entry);
+    parsedBytes += entry.bytes;
+    run.report.read(entry.id, entry.line?.dropped ?? []);
+    if (entry.id !== null) run.candidates?.name([entry.id]);
+  };
+  const flush = async () => {
+    let done = 0;
+    while (done < parsed.length) {
+      const lines = await inBatch(run, () => applySome(run, parsed.slice(done)));
+      done += lines;
+      run.onProgress({ lines: parsed[done - 1]?.number ?? 0, bytes, totalBytes });
+    }
+    parsed = [];
+    parsedBytes = 0;
+  };
+  for await (const chunk of chunksOf(source)) {
+    bytes += chunk.length;
+    for (const line of splitter.push(chunk)) take(line);
+    if (parsed.length >= PARSED_AT_ONCE.lines || parsedBytes >= PARSED_AT_ONCE.bytes) await flush();
+    else await yieldToOthers();
+  }
+  for (const line of splitter.end()) take(line);
+  await flush();
+  await settle(run);
+  return splitter.state();
+}
+
+/** All or nothing: everything happens in one transaction, which is rolled back if a line is refused. */
+async function importStrictly(run: ImportRun, source: ImportSource) {
+  const { db, report } = run;
+  const path = db.$client.filename;
+  const readable = await withoutWaiting(source, path);
+  guardDatabase(path, () => db.$client.run('BEGIN IMMEDIATE'));
+  try {
+    const end = await importLines(run, readable);
+    guardDatabase(path, () => db.$client.run(report.refusedCount() === 0 ? 'COMMIT' : 'ROLLBACK'));
+    if (report.refusedCount() > 0) report.rolledBack();
+    return end;
+  } catch (error) {
+    // SQLite has ended the transaction itself if, for example, the disk is full.
+    if (db.$client.inTransaction) db.$client.run('ROLLBACK');
+    report.rolledBack();
+    throw error;
+  }
+}
+
+function entryOf(line: SplitLine): Entry {
+  if ('fault' in line) {
+    const { number, raw, fault } = line;
+    return { number, raw, bytes: raw?.length ?? 0, id: null, line: null, refusal: wholeLine(fault) };
+  }
+  const { number, text: raw, bytes } = line;
+  const read = parseLine(raw);
+  const isRefused = 'reason' in read;
+  return { number, raw, bytes, id: read.id, line: isRefused ? null : read, refusal: isRefused ? read : null };
 }
 
 /** The error that ended an import; if lines were already applied, a `done_in_part` that also says how many. */

@@ -144,7 +144,7 @@ describe('db backup', () => {
   test('refuses a damaged database', async () => {
     const { deps, folder, backup } = await world();
     deps.db.$client.run('PRAGMA ignore_check_constraints = ON');
-    deps.db.$client.run('UPDATE profiles SET banned = 7');
+    deps.db.$client.run("UPDATE profiles SET profile = json_set(profile, '$.banned', 7)");
     const done = await backup(join(folder, 'copy.db'));
     expect(done).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('profiles.db is damaged') });
     expect(existsSync(join(folder, 'copy.db'))).toBe(false);
@@ -167,7 +167,7 @@ describe('db backup', () => {
       const file = join(folder, `copy${round}.db`);
       expect((await profilectl(['db', 'backup', file, '--db', db])).code).toBe(0);
       const copy = openDatabase(file, 'use');
-      const counts = copy.$client.query('SELECT DISTINCT views_count AS v FROM profiles WHERE id > 100').all();
+      const counts = copy.$client.query('SELECT DISTINCT views AS v FROM profiles WHERE id > 100').all();
       expect(counts).toHaveLength(1);
       copy.$client.close();
       expect((await get(server, '/readyz')).status).toBe(200);
@@ -197,7 +197,7 @@ describe('db check', () => {
     });
     expect(JSON.parse((await check('--json')).stdout)).toEqual({ ok: true, faults: [] });
     deps.db.$client.run('PRAGMA ignore_check_constraints = ON');
-    deps.db.$client.run('UPDATE profiles SET banned = 7');
+    deps.db.$client.run("UPDATE profiles SET profile = json_set(profile, '$.banned', 7)");
     const fault = 'CHECK constraint failed in profiles';
     expect(await check()).toEqual({ code: 1, stdout: `${fault}\n`, stderr: '1 problem found.\n' });
     const json = await check('--json');

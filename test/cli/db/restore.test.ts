@@ -108,7 +108,7 @@ describe('db restore', () => {
     const { folder, db, file, run, names, aside } = world();
     // As after a crash, before a checkpoint.
     const sqlite = openDatabase(db, 'use').$client;
-    sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
+    sqlite.run("UPDATE profiles SET profile = json_set(profile, '$.username', 'robert') WHERE id = 2");
     for (const suffix of ['', '-wal']) copyFileSync(db + suffix, join(folder, `crashed${suffix}`));
     sqlite.close();
     for (const suffix of ['', '-wal']) copyFileSync(join(folder, `crashed${suffix}`), db + suffix);
@@ -125,7 +125,7 @@ describe('db restore', () => {
     expect(JSON.parse(done.stdout)).toEqual({ file, profiles: 1, keys: 0, replaced: null, kept });
     expect(names(elsewhere)).toEqual(['ada']);
     const sqlite = openDatabase(db, 'use').$client;
-    sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
+    sqlite.run("UPDATE profiles SET profile = json_set(profile, '$.username', 'robert') WHERE id = 2");
     copyFileSync(`${db}-wal`, join(folder, 'stale'));
     sqlite.close();
     rmSync(db);
@@ -206,7 +206,11 @@ describe('db restore', () => {
       sqlite.close();
       return path;
     };
-    const banned = changed('banned', 'PRAGMA ignore_check_constraints = ON', 'UPDATE profiles SET banned = 7');
+    const banned = changed(
+      'banned',
+      'PRAGMA ignore_check_constraints = ON',
+      "UPDATE profiles SET profile = json_set(profile, '$.banned', 7)",
+    );
     const cases: [string, RegExp][] = [
       [torn, /damaged|can't be used/],
       [banned, /banned is damaged: CHECK constraint failed/],
@@ -294,7 +298,7 @@ describe('db restore', () => {
   test('refuses to replace a damaged database with a write-ahead log, and says what to do', async () => {
     const { folder, db, file, run, names, aside } = world();
     const sqlite = openDatabase(db, 'use').$client;
-    sqlite.run("UPDATE profiles SET username = 'robert' WHERE id = 2");
+    sqlite.run("UPDATE profiles SET profile = json_set(profile, '$.username', 'robert') WHERE id = 2");
     const log = readFileSync(`${db}-wal`);
     sqlite.close();
     writeFileSync(db, readFileSync(db).fill(0xa5, 8192));

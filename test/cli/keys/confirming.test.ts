@@ -97,7 +97,7 @@ test('keys request with all required flags asks for nothing else, and shows the 
 test('keys resume says that the key stays refused while its profile is banned', async () => {
   const profile = await newProfile();
   const identifier = await keyIn('suspended', deps, profile);
-  changeByHand(deps, profile, () => ({ banned: true }));
+  changeByHand(deps, profile, { banned: true });
   const terminal = openTerminal(['keys', 'resume', identifier], variables);
   await terminal.see('suspended (refused: its profile is banned)');
   await terminal.see('the key is refused until the ban is lifted');

@@ -100,7 +100,7 @@ test('filters by person, kind and time, and lists page by page', async () => {
   const { variables, run } = await world();
   const access = testAccess({ variables });
   for (const name of ['Grace', 'Hopper', 'Ada']) addAdmin(access, name, onBox('operator'));
-  changeByHand(access, 'ada', () => ({ banned: true }));
+  changeByHand(access, 'ada', { banned: true });
   const texts = async (...words: string[]) =>
     (await run('log', ...words)).lines.slice(1).map((line) => line.split('  ').at(-1));
   expect(await texts('--kind', 'admins')).toEqual(['Added admin Ada', 'Added admin Hopper', 'Added admin Grace']);

@@ -160,12 +160,12 @@ test('an import killed at any moment stores each batch completely or not at all,
   const tornRows = sqlite.prepare<{ id: number }, []>(
     `SELECT p.id FROM profiles p
      WHERE (SELECT group_concat(name, ',' ORDER BY position) FROM profile_names n WHERE n.profile_id = p.id)
-         IS NOT p.username || ',' || p.display_name || '-' || p.id
-       OR (SELECT count(*) FROM links l WHERE l.profile_id = p.id AND l.name = p.display_name) <> 3
-       OR (SELECT count(*) FROM links l WHERE l.profile_id = p.id) <> 3`,
+         IS NOT p.username || ',' || (p.profile ->> 'displayName') || '-' || p.id
+       OR (SELECT group_concat(value ->> 'name') FROM json_each(p.links, '$.links'))
+         IS NOT concat_ws(',', p.profile ->> 'displayName', p.profile ->> 'displayName', p.profile ->> 'displayName')`,
   );
   const perVersion = sqlite.prepare<{ version: string; first: number; last: number; rows: number }, []>(
-    `SELECT display_name AS version, min(id) AS first, max(id) AS last, count(*) AS rows FROM profiles GROUP BY 1 ORDER BY 2`,
+    `SELECT profile ->> 'displayName' AS version, min(id) AS first, max(id) AS last, count(*) AS rows FROM profiles GROUP BY 1 ORDER BY 2`,
   );
   const lines = (version: string): string =>
     Array.from({ length: count }, (_, at) => {
@@ -176,7 +176,7 @@ test('an import killed at any moment stores each batch completely or not at all,
     }).join('');
   const outcomes = { 'before it wrote': 0, 'between batches': 0, 'after the last': 0 };
   const file = join(deps.folder, 'killed.jsonl');
-  const isBegun = sqlite.prepare('SELECT 1 FROM profiles WHERE id = 1 AND display_name = ?');
+  const isBegun = sqlite.prepare("SELECT 1 FROM profiles WHERE id = 1 AND profile ->> 'displayName' = ?");
   // The first import measures how long one takes here; the last one completes what the killed ones left.
   const parts = fc.sample(fc.integer({ min: 20, max: 110 }), rounds(8));
   const ends: (number | 'when a batch is in' | null)[] = [null, ...parts, 'when a batch is in', null];

@@ -106,7 +106,7 @@ describe('a running server', () => {
       // The first approval is not disturbed and measures how long one takes; bans hit the others at any moment.
       if (id === 1) approvalMs = await end.then(() => performance.now() - begunAt);
       else await Bun.sleep(random() * 0.5 * approvalMs);
-      if (id % 2 === 0) changeByHand(deps, profile, () => ({ banned: true }));
+      if (id % 2 === 0) changeByHand(deps, profile, { banned: true });
       else await importLines(deps, [{ id, banned: true }], { merge: true });
       await Bun.sleep(TAKES_EFFECT_MS);
       await expectRefused();
@@ -115,7 +115,7 @@ describe('a running server', () => {
         isActive ? { state: 'Active', refusedFor: 'ban' } : { state: 'pending', refusedFor: null },
       );
       await expectRefused();
-      changeByHand(deps, profile, () => ({ banned: false }));
+      changeByHand(deps, profile, { banned: false });
       await Bun.sleep(TAKES_EFFECT_MS);
       const works = await Promise.all(secrets().map(async (one) => (await ask(server, '/api/key', one)).status));
       const wasMailed = works.length > 1;

@@ -235,7 +235,7 @@ async function playLanding(world: World, which: number, outcome: Outcome): Promi
 
 /** Bans a profile or lifts its ban. A ban voids approvals in progress, crashed ones too. */
 function playBan(world: World, profile: string, isBanned: boolean): void {
-  changeByHand(world.deps, profile, () => ({ banned: isBanned }));
+  changeByHand(world.deps, profile, { banned: isBanned });
   if (isBanned === world.banned.has(profile)) return;
   if (isBanned) world.banned.add(profile);
   else world.banned.delete(profile);

@@ -66,10 +66,10 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
     shown: identifier,
     act: () => keys.performUnlessChanged({ identifier })(OPERATIONS.suspend, { identifier, reason: 'Too fast.' }),
   }),
-  ban: async (name) => ({ shown: name, act: () => changeByHand(deps, name, () => ({ banned: true })) }),
+  ban: async (name) => ({ shown: name, act: () => changeByHand(deps, name, { banned: true }) }),
   address: async (about) => {
     const [name = '', email = ''] = about.split(' ');
-    return { shown: name, act: () => changeByHand(deps, name, () => ({ email })) };
+    return { shown: name, act: () => changeByHand(deps, name, { email }) };
   },
   import: async (line) => ({ shown: line, act: () => importOne(line) }),
 };

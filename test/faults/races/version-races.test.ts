@@ -70,7 +70,7 @@ test('the secret is mailed to the address that was shown, or not at all', async 
     insertProfile(deps.db, { id, email: `old${id}@example.org` });
     const identifier = await request(deps, { profile: `user${id}` });
     const { shown, end } = await race(`approve ${identifier}`, () =>
-      changeByHand(beside, `user${id}`, () => ({ email: `new${id}@example.org` })),
+      changeByHand(beside, `user${id}`, { email: `new${id}@example.org` }),
     );
     expect(shown).toBe(`old${id}@example.org`);
     const mailed = readdirSync(folder).filter((name) => name.includes(identifier));
@@ -116,12 +116,12 @@ test.each([
       insertProfile(deps.db, { id: otherId, username: `eve${firstId + round}` });
       const { shown, end } = await race(`${verb} ${name}`, () => {
         try {
-          changeByHand(beside, name, () => ({ username: `countess${firstId + round}` }));
+          changeByHand(beside, name, { username: `countess${firstId + round}` });
         } catch (error) {
           // It was erased before, which frees its name too.
           if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
         }
-        changeByHand(beside, `eve${firstId + round}`, () => ({ username: name }));
+        changeByHand(beside, `eve${firstId + round}`, { username: name });
       });
       const isThere = (which: number) =>
         deps.db.$client.query('SELECT 1 FROM profiles WHERE id = ?').get(which) !== null;

@@ -62,7 +62,7 @@ describe('keys that don’t work get one sentence', () => {
     const banned = await keyFor(deps, ['9/1m']);
     changeBySql(
       deps.db,
-      'UPDATE profiles SET banned = 1 WHERE id = (SELECT profile_id FROM api_keys WHERE identifier = ?)',
+      "UPDATE profiles SET profile = json_set(profile, '$.banned', json('true')) WHERE id = (SELECT profile_id FROM api_keys WHERE identifier = ?)",
       [banned.identifier],
     );
     bad.set('of a banned profile', banned.secret);
@@ -150,14 +150,15 @@ test('outside the API, paths are found exactly as they are written', async () =>
 test('a server error is a 500 that reveals nothing, counts, and is logged with its cause under the request id', async () => {
   const { deps, log } = server;
   const { secret: counted } = await keyFor(deps, ['9/1m']);
-  insertProfile(deps.db, { id: 66, createdAt: 8_640_000_000_000_001 });
-  const answer = await get(server, '/api/lookup/uid/66', counted);
+  deps.db.$client.run('ALTER TABLE profile_names RENAME TO other_names');
+  const answer = await get(server, '/api/lookup/username/ada', counted);
+  deps.db.$client.run('ALTER TABLE other_names RENAME TO profile_names');
   const requestId = answer.headers.get('x-request-id');
   expect(await expectRefusal(answer, 500, { RateLimit: '"1m";r=8;t=60' })).toBe(
     'The server failed to answer this request.',
   );
   const line = log.find((entry) => entry.level === 'error' && entry.requestId === requestId);
-  expect(line?.cause).toContain('The stored data of profile 66 is damaged');
+  expect(line?.cause).toContain('no such table: profile_names');
   expect(log.find((entry) => entry.status === 500)).toMatchObject({ requestId, level: 'info' });
 });
 

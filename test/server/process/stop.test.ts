@@ -41,7 +41,7 @@ describe('stopping', () => {
     const deps = { ...testDeps(), clock: testClock() };
     const server = await serverOn(deps);
     await prepare(deps);
-    insertProfile(deps.db, { id: 100, viewsCount: 5, customize: JSON.stringify({ padding: PADDING }) });
+    insertProfile(deps.db, { id: 100, viewsCount: 5, customize: { padding: PADDING } });
     const { secret } = await keyFor(deps, ['9/1h']);
     const socket = await slowClient(server.port);
     const request = `GET /api/leaderboard?limit=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
@@ -95,7 +95,7 @@ describe('stopping', () => {
     const deps = { ...testDeps(), clock: testClock() };
     const server = await serverOn(deps, DRAIN_MS);
     const secret = await prepare(deps);
-    insertProfile(deps.db, { id: 100, viewsCount: 5, customize: JSON.stringify({ padding: PADDING }) });
+    insertProfile(deps.db, { id: 100, viewsCount: 5, customize: { padding: PADDING } });
     const [old, slow] = [await slowClient(server.port), await slowClient(server.port)];
     const requestOf = (path: string, line = '', method = 'GET') =>
       `${method} ${path} HTTP/1.1\r\nHost: a\r\n${line}Authorization: Bearer ${secret}\r\n\r\n`;

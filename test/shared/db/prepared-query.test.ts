@@ -9,9 +9,9 @@ import { openDatabase } from '../../../shared/files/open.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
-const usernameOf = keepQuery((db) =>
+const addressOf = keepQuery((db) =>
   db
-    .select({ username: profiles.username })
+    .select({ email: profiles.email })
     .from(profiles)
     .where(eq(profiles.id, sql.placeholder('id')))
     .prepare(),
@@ -19,27 +19,27 @@ const usernameOf = keepQuery((db) =>
 
 test('a cached query reads what its transaction has written, but no longer after a rollback', () => {
   const { db } = testDeps();
-  insertProfile(db, { id: 1, username: 'before' });
-  expect(usernameOf(db).get({ id: 1 })).toEqual({ username: 'before' });
+  insertProfile(db, { id: 1, email: 'before@example.org' });
+  expect(addressOf(db).get({ id: 1 })).toEqual({ email: 'before@example.org' });
   const change = () =>
     write(db, (tx) => {
-      tx.update(profiles).set({ username: 'after' }).where(eq(profiles.id, 1)).run();
-      expect(usernameOf(tx).get({ id: 1 })).toEqual({ username: 'after' });
+      tx.update(profiles).set({ email: 'after' }).where(eq(profiles.id, 1)).run();
+      expect(addressOf(tx).get({ id: 1 })).toEqual({ email: 'after' });
       throw new Error('rolled back');
     });
   expect(change).toThrow('rolled back');
-  expect(usernameOf(db).get({ id: 1 })).toEqual({ username: 'before' });
+  expect(addressOf(db).get({ id: 1 })).toEqual({ email: 'before@example.org' });
 });
 
 test('each open database has its own cached queries, which do not keep its file open after it is closed', () => {
   const [one, other] = [testDeps(), testDeps()];
-  insertProfile(one.db, { id: 1, username: 'one' });
-  insertProfile(other.db, { id: 1, username: 'other' });
+  insertProfile(one.db, { id: 1, email: 'one@example.org' });
+  insertProfile(other.db, { id: 1, email: 'other@example.org' });
   const path = one.config.databasePath;
   const beside = withTables(openDatabase(path, 'use'));
   one.db.$client.close();
-  expect(usernameOf(beside).get({ id: 1 })).toEqual({ username: 'one' });
-  expect(usernameOf(other.db).get({ id: 1 })).toEqual({ username: 'other' });
+  expect(addressOf(beside).get({ id: 1 })).toEqual({ email: 'one@example.org' });
+  expect(addressOf(other.db).get({ id: 1 })).toEqual({ email: 'other@example.org' });
   expect(existsSync(`${path}-wal`)).toBe(true);
   beside.$client.close();
   // The last connection to close removes the write-ahead log.

@@ -25,7 +25,7 @@ test('erasing a profile deletes its rows, and clears all text fields of its keys
   rejectKey(deps, { identifier: other, reason: 'Lovelace has a bot already.', by: onBox('admin') });
   expect(eraseProfile(deps, 'LOVELACE', onBox('operator'))).toEqual({ id: 7, username: 'Ada' });
   const sqlite = deps.db.$client;
-  for (const table of ['profiles', 'profile_names', 'links']) {
+  for (const table of ['profiles', 'profile_names']) {
     expect(sqlite.query(`SELECT count(*) FROM ${table}`).values()).toEqual([[0]]);
   }
   expect(sqlite.query('SELECT identifier, state, profile_id FROM api_keys ORDER BY rowid').values()).toEqual([

@@ -49,7 +49,11 @@ test('a database in normal use, with keys in every state and an erased profile, 
 });
 
 test.each([
-  ['a violated check', 'UPDATE profiles SET banned = 7 WHERE id = 2', /CHECK constraint failed in profiles/],
+  [
+    'a violated check',
+    "UPDATE profiles SET profile = json_set(profile, '$.banned', 7) WHERE id = 2",
+    /CHECK constraint failed in profiles/,
+  ],
   [
     'a dangling reference',
     'UPDATE profile_names SET profile_id = 99 WHERE profile_id = 2',

@@ -92,8 +92,8 @@ test('when the table of keys is rebuilt, its order and constraints are kept', ()
     `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
        VALUES ('${identifier}', 1, 'a', '${'x'.repeat(80)}', 'pending', '[]', 0)`;
   makeDatabase(path, [
-    `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
-       followers_count, show_followers_count, created_at) VALUES (1, 'a', 'a', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0)`,
+    `INSERT INTO profiles (id, revision, written_at, followers_count, show_followers_count, show_on_leaderboard, links, profile)
+       VALUES (1, 1, 0, 0, 1, 1, '{"links":[]}', '{"id":1,"username":"a","banned":false,"viewsCount":0}')`,
     ...['zzzzzzzz', 'aaaaaaaa', 'mmmmmmmm'].map(insert),
     "UPDATE api_keys SET state = 'withdrawn', decided_at = 1",
   ]);

@@ -152,7 +152,7 @@ describe('an operation is refused, and writes nothing,', () => {
       for (const [what, change] of [
         [
           'the e-mail address of the profile was changed',
-          (deps) => changeByHand(deps, 'ada', () => ({ email: 'new@example.org' })),
+          (deps) => changeByHand(deps, 'ada', { email: 'new@example.org' }),
         ],
         ['the profile was erased', (deps) => eraseProfile(deps, 'ada', onBox('root'))],
         [
@@ -162,7 +162,7 @@ describe('an operation is refused, and writes nothing,', () => {
             insertProfile(deps.db, ADA);
           },
         ],
-        [null, (deps) => changeByHand(deps, 'ada', () => ({ username: 'countess', email: 'ADA@example.org' }))],
+        [null, (deps) => changeByHand(deps, 'ada', { username: 'countess', email: 'ADA@example.org' })],
       ] as [string | null, (deps: Deps) => unknown][]) {
         const { deps, identifiers, snapshot } = await world();
         const signedIn = ownerVersion(readProfile(deps.db, 7));

@@ -7,6 +7,7 @@ import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { exportProfile, exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
+import { textOf } from '../../../shared/profiles/record.ts';
 import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { exportText, importLines } from '../../support/import.ts';
@@ -26,7 +27,7 @@ describe('an export after an import', () => {
       by: onBox('operator'),
       onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
     };
-    expect(await importProfiles(deps, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: {} });
+    expect(await importProfiles(deps, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: [] });
     expect(await exportText(deps)).toBe(SAMPLE.toString());
   });
 
@@ -70,28 +71,6 @@ describe('an export after an import', () => {
       { numRuns: rounds(20) },
     );
   });
-});
-
-test('strings are written as by JSON.stringify, whatever characters but NUL they contain', async () => {
-  const deps = testDeps();
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.string({ unit: ANY_CHARACTER, maxLength: 40 }), { maxLength: 20 }), async (some) => {
-      const controls = String.fromCharCode(...Array.from({ length: 31 }, (_, index) => index + 1));
-      const texts = some
-        .flatMap((text) => [text, `${controls}"\\/'\x7f\u0080\u2028\u2029\ufeff${text}`])
-        .filter((text) => !text.includes('\0'));
-      const given = texts.map((text, at) => ({ id: at + 1, username: `ada${at}`, displayName: text, discordID: text }));
-      // A file without lines is refused.
-      if (given.length === 0) return;
-      await importLines(deps, given);
-      const lines = (await exportText(deps)).split('\n');
-      for (const [at, text] of texts.entries()) {
-        expect(lines[at]).toContain(`"displayName":${JSON.stringify(text)},"`);
-        expect(lines[at]).toContain(`"discordID":${JSON.stringify(text)},"`);
-      }
-    }),
-    { numRuns: rounds(40) },
-  );
 });
 
 test('an export is one snapshot, however slow its reader', async () => {
@@ -145,8 +124,8 @@ test('a single profile, found by username or alias, is a line of the export', as
     by: onBox('operator'),
     onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
   });
-  expect(SAMPLE.toString()).toContain(`${exportProfile(deps.db, { username: 'LOVELACE' })}\n`);
-  expect(exportProfile(deps.db, { username: 'ada' })).toBe(exportProfile(deps.db, { username: 'lovelace' }));
+  expect(SAMPLE.toString()).toContain(`${textOf(exportProfile(deps.db, { username: 'LOVELACE' }))}\n`);
+  expect(exportProfile(deps.db, { username: 'ada' })).toEqual(exportProfile(deps.db, { username: 'lovelace' }));
   for (const name of ['nobody at all', '', 'a/b']) {
     expect(() => exportProfile(deps.db, { username: name })).toThrow(
       'There is no profile with this username or alias.',

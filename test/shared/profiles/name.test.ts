@@ -22,6 +22,11 @@ describe('folding', () => {
       ['K', 'k'], // the Kelvin sign
       ['e\u0301', 'é'],
       ['ϔ', 'ϋ'],
+      ['\u200bada\ufeff', 'ada'],
+      ['❤️', '❤'],
+      ['❤', '❤'],
+      ['👩‍💻', '👩💻'],
+      ['می‌خواهم', 'میخواهم'],
     ] as const) {
       expect(foldName(spelled)).toBe(folded);
     }
@@ -50,6 +55,7 @@ describe('a name', () => {
       '🎈',
       'a'.repeat(64),
       '🎈'.repeat(64),
+      ...['❤️', '1️⃣', '👩‍💻', '🏳️‍🌈', 'می‌خواهم'],
     ]) {
       expect([name, nameFault(name)]).toEqual([name, null]);
     }
@@ -91,6 +97,9 @@ describe('a name', () => {
       ['¨', 'white space'], // a space and a combining mark
       ['．', '"."'],
       ['‥', '".."'],
+      ['\u200d', '1 to 64'],
+      ['\u200d.', '"."'],
+      ['\u200d a', 'white space'],
     ] as const) {
       expect(nameFault(name)).toContain(reason);
       expect(checkedFold(name)).toBeNull();

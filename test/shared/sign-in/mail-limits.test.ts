@@ -81,10 +81,11 @@ async function world() {
 /** Inserts this many other profiles. */
 function insertOthers({ $client }: Db, length: number): { username: string; email: string }[] {
   $client.run(
-    `INSERT INTO profiles (id, username, display_name, badges, assets, customize, discord_clean, banned, views_count,
-       followers_count, show_followers_count, created_at, email)
+    `INSERT INTO profiles (id, revision, written_at, followers_count, show_followers_count, show_on_leaderboard, links, profile,
+       email)
      WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)
-     SELECT 10 + i, 'u' || i, 'U', '[]', '{}', '{}', '{}', 0, 0, 0, 1, 0, 'u' || i || '@example.org' FROM n`,
+     SELECT 10 + i, i, 0, 0, 1, 1, '{"links":[]}',
+       json_object('id', 10 + i, 'username', 'u' || i, 'banned', json('false'), 'viewsCount', 0), 'u' || i || '@example.org' FROM n`,
     [length],
   );
   $client.run('INSERT INTO profile_names SELECT username, id, 0, username FROM profiles WHERE id >= 10');

@@ -57,7 +57,7 @@ export function tablesOf(sqlite: Sqlite): Table[] {
       if (strict === 0) throw new Error(`${name} is not STRICT.`);
       const columns = sqlite
         .query<{ name: string; type: string; notnull: number; dflt_value: unknown; pk: number }, [string]>(
-          'SELECT * FROM pragma_table_info(?)',
+          'SELECT * FROM pragma_table_xinfo(?)',
         )
         .all(name);
       const indexes = sqlite

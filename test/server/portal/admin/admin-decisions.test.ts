@@ -282,7 +282,7 @@ test('a decision that would be refused is replaced by the reason: on the page of
   const keyPath = (identifier: string) => `/developers/admin/keys/${identifier}`;
   expect(await offered(world, grace, keyPath(pending))).toEqual(['approve', 'reject']);
   expect(await offered(world, grace, '/developers/admin')).toEqual(['approve', 'reject']);
-  changeByHand(world.access, 'ada', () => ({ banned: true }));
+  changeByHand(world.access, 'ada', { banned: true });
   const other = await request(noMail.access, ADA);
   for (const [at, admin, identifier, why] of [
     [world, grace, pending, 'The profile ada is banned'],
@@ -298,7 +298,7 @@ test('a decision that would be refused is replaced by the reason: on the page of
   expect((await visit(noMail, '/developers/admin', { cookie: root.cookie })).body).not.toMatch(
     /<button[^>]* name="approve"/,
   );
-  changeByHand(world.access, 'ada', () => ({ banned: false }));
+  changeByHand(world.access, 'ada', { banned: false });
   await beginApproval(world.access, { identifier: pending, grant: {}, by: onBox('root') });
   expect(await offered(world, grace, keyPath(pending))).toEqual(['reject']);
   expect(textOf(await keyPageOf(world, grace, pending))).toContain(
@@ -314,7 +314,7 @@ test('the page of a key in any state says that its profile is banned', async () 
   const said = async () =>
     Promise.all([active, pending].map(async (identifier) => textOf(await keyPageOf(world, grace, identifier))));
   for (const text of await said()) expect(text).not.toContain('banned');
-  changeByHand(world.access, 'ada', () => ({ banned: true }));
+  changeByHand(world.access, 'ada', { banned: true });
   const [ofActive, ofPending] = await said();
   for (const text of [ofActive, ofPending]) expect(text).toContain('The profile ada is banned.');
   expect(ofActive).toContain('Active refused: profile banned');

@@ -149,7 +149,7 @@ test('what has changed since the queue was shown is not decided on, and what can
   const chosen = chosenIn(world, keys);
   await perform(access, onBox('owner'), OPERATIONS.edit, { identifier: renamed, name: 'Another name' });
   rejectKey(access, { identifier: rejected, reason: 'No.', by: onBox('root') });
-  changeByHand(access, 'user102', () => ({ banned: true }));
+  changeByHand(access, 'user102', { banned: true });
   const answer = await send(world, grace, [...chosen, ['approve', '']]);
   await settleBackground(world.services.background);
   const text = textOf(await outcomesOf(world, grace, answer));

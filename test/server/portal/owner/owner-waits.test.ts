@@ -32,7 +32,7 @@ describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])(
       const traces = () => JSON.stringify([listKeys(access, {}), access.db.$client.query('SELECT * FROM mails').all()]);
       let before = '';
       const late = waitingWhile(access, () => {
-        changeByHand(access, ADA.username, () => ({ email: 'new@example.org' }));
+        changeByHand(access, ADA.username, { email: 'new@example.org' });
         before = traces();
       });
       const services = createPortalServices(late, () => undefined, emptyLimits(late.clock));

@@ -46,7 +46,7 @@ describe('the former address', () => {
     ['an import that merges', () => importLines(deps, [{ id: 7, email: 'new@example.org' }], { merge: true })],
     ['an import of all or nothing', () => importLines(deps, [EVE, NEW], { strict: true })],
     ['an import that takes it away', () => importLines(deps, [{ ...ADA, email: null }])],
-    ['profiles set', async () => void changeByHand(deps, 'ada', () => ({ email: 'new@example.org' }))],
+    ['profiles set', async () => void changeByHand(deps, 'ada', { email: 'new@example.org' })],
   ] satisfies [string, () => Promise<unknown>][]) {
     test(`is notified of ${way}, but not of the new address`, async () => {
       await change();
@@ -130,7 +130,7 @@ describe('a pending request', () => {
 
   test('whose secret is being mailed to the former address stays pending, and that secret never works', async () => {
     const identifier = await request(deps, { profile: 'Ada' });
-    const slow = await startSmtp({ onMessage: () => void changeByHand(deps, 'ada', () => ({ email: NEW.email })) });
+    const slow = await startSmtp({ onMessage: () => void changeByHand(deps, 'ada', { email: NEW.email }) });
     const target = parseMailUrl(slow.url);
     if (target === null) throw new Error('no target');
     const mailing = { ...deps, mailer: async () => createMailer(target, 'keys@example.net') };
@@ -150,7 +150,7 @@ describe('a pending request', () => {
     const identifier = await request(deps, { profile: 'Ada' });
     const slow = await startSmtp({
       onMessage: async () => {
-        changeByHand(deps, 'ada', () => ({ email: NEW.email }));
+        changeByHand(deps, 'ada', { email: NEW.email });
         await approveKey(deps, { identifier, grant: {}, by: onBox('other') });
       },
     });

@@ -162,7 +162,9 @@ test('a profile that is banned, unknown or has no e-mail address gets no key, an
 });
 
 function setColumn(db: Db, username: string, column: 'banned' | 'email', value: number | null): void {
-  db.$client.run(`UPDATE profiles SET ${column} = ? WHERE username = ?`, [value, username]);
+  const set =
+    column === 'email' ? 'email = ?' : "profile = json_set(profile, '$.banned', json(iif(?, 'true', 'false')))";
+  db.$client.run(`UPDATE profiles SET ${set} WHERE username = ?`, [value, username]);
 }
 
 test('the list shows pending requests first, oldest first, and filters by state and profile', async () => {

@@ -73,20 +73,4 @@ describe('any other text', () => {
     expect(counts()).toEqual(before);
     expect(state(active.identifier)).toBe('Active');
   });
-
-  test('costs the same statements as a secret that works, except those of the revocation', async () => {
-    const { secret, identifier } = await issue(deps);
-    const changes = () =>
-      (
-        deps.db.$client.query('SELECT seq FROM sqlite_sequence WHERE name = ?').get('profile_changes') as {
-          seq: number;
-        }
-      ).seq;
-    const writes = (text: string) => {
-      const before = changes();
-      revokeLeakedKeys(deps, text);
-      return changes() - before;
-    };
-    expect([writes('hello'), writes(newSecret(identifier, deps.random)), writes(secret)]).toEqual([1, 1, 1]);
-  });
 });

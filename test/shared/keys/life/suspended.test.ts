@@ -130,7 +130,7 @@ test('a ban is in the history of a suspended key, but not mailed', async () => {
   const { identifier } = await suspended();
   await sentMails();
   for (const banned of [true, false]) {
-    changeByHand(deps, 'user1', () => ({ banned }));
+    changeByHand(deps, 'user1', { banned });
     expect(await sentMails()).toEqual([]);
     expect(showKey(deps, identifier)).toMatchObject({ state: 'suspended', refusedFor: banned ? 'ban' : null });
     clock.advance(1);
@@ -163,7 +163,7 @@ test('the owner is mailed the reason for a suspension, and on resumption that th
   moveByAdmin(deps, identifier, 'resume');
   expect((await sentMails()).join()).toContain('It works again with the same secret and the same rate limits.');
   moveByAdmin(deps, identifier, 'suspend');
-  changeByHand(deps, 'user1', () => ({ banned: true }));
+  changeByHand(deps, 'user1', { banned: true });
   moveByAdmin(deps, identifier, 'resume');
   expect((await sentMails()).join()).toContain('It is still refused while your profile is banned');
 });

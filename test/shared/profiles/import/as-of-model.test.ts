@@ -128,7 +128,7 @@ test('a file with --as-of changes exactly the profiles that were not written or 
             model.erasedAt.set(step.id, nowMs);
           } else {
             const change = step.kind === 'ban' ? { banned: true } : { viewsCount: step.viewsCount };
-            changeByHand(deps, `user${step.id}`, () => change);
+            changeByHand(deps, `user${step.id}`, change);
             model.profiles.set(step.id, { ...held, ...change, writtenAtMs: nowMs });
           }
         }

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { DAY_MS, isoTime } from '../../../../shared/clock.ts';
 import { dropErasedProfiles, KEPT_AFTER_ERASURE_MS } from '../../../../shared/db/erasures.ts';
 import { effectsOnKeys, eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
-import { readAsOf } from '../../../../shared/profiles/import/as-of.ts';
-import { importProfiles } from '../../../../shared/profiles/import/import.ts';
+import { importProfiles, readAsOf } from '../../../../shared/profiles/import/import.ts';
 import { onBox } from '../../../support/actors.ts';
 import { changeByHand, exportText, importLines, jsonLines } from '../../../support/import.ts';
 import { request } from '../../../support/keys.ts';
@@ -35,7 +34,7 @@ describe.each([false, true])('a file older than the stored profiles, strict %p',
     const old = [1, 2, 3, 4].map((id) => ({ id, username: `user${id}`, email: `old${id}@example.org`, banned: false }));
     await importLines(deps, [...old, { id: 8, username: 'gone' }]);
     clock.advance(2 * HOUR_MS);
-    changeByHand(deps, 'user1', () => ({ banned: true }));
+    changeByHand(deps, 'user1', { banned: true });
     await importLines(deps, [{ id: 2, email: 'new2@example.org' }], { merge: true, by: backend });
     eraseProfile(deps, 3, onBox('operator'));
     await importLines(deps, [{ id: 9, username: 'new' }], { by: backend });
@@ -74,12 +73,12 @@ test('changes of only names or links, and confirmations by a command or a backen
     [{ banned: false }, 'command'],
     [{ banned: false }, 'backend'],
     [{ deleted: true }, 'backend'],
-  ] as const) {
+  ] satisfies [object, string][]) {
     const { clock, deps, asOfMs } = world();
     clock.advance(-2 * HOUR_MS);
     await withAda(deps);
     clock.advance(2 * HOUR_MS);
-    if (by === 'command') changeByHand(deps, 'ada', () => change);
+    if (by === 'command') changeByHand(deps, 'ada', change);
     else await importLines(deps, [{ id: 'deleted' in change ? 2 : 1, ...change }], { merge: true, by: backend });
     const line = { id: 'deleted' in change ? 2 : 1, username: 'eve' };
     expect([change, await importLines(deps, [line], { asOfMs })]).toMatchObject([change, { newer: 1, imported: 0 }]);
@@ -95,7 +94,7 @@ test('after a backend sent the time of its lines, files of that time or later ar
   });
   // Times written by a clock that was ahead are ignored.
   clock.jump(DAY_MS);
-  changeByHand(deps, 'c', () => ({ username: 'd' }));
+  changeByHand(deps, 'c', { username: 'd' });
   clock.jump(-DAY_MS);
   expect(await importLines(deps, [{ id: 1, username: 'e' }], { asOfMs: clock.nowMs() })).toMatchObject({ imported: 1 });
   expect(await stored()).toMatchObject([{ username: 'e' }]);
@@ -154,11 +153,11 @@ test('an import uses the time of each batch, so that times in histories ascend',
   const clock = testClock();
   const deps = testDeps({ clock });
   await importLines(deps, [{ id: 1, username: 'ada', email: 'ada@example.org' }]);
-  const lines = Array.from({ length: 300 }, (_, at) => ({ id: at + 10, username: `user${at}` }));
+  const lines = Array.from({ length: 2_000 }, (_, at) => ({ id: at + 10, username: `user${at}` }));
   let identifier = '';
   const source = (async function* () {
     yield Buffer.from(jsonLines(...lines));
-    // The first batch is applied by the time when the next bytes are read.
+    // These lines are applied by the time when the next bytes are read.
     clock.advance(1_000);
     identifier = await request(deps, { profile: 'ada' });
     clock.advance(1_000);
@@ -174,6 +173,6 @@ test('an import uses the time of each batch, so that times in histories ascend',
     { event: 'requested', at: startMs + 1_000 },
     { event: 'address changed', at: startMs + 2_000 },
   ]);
-  const created = deps.db.$client.query('SELECT created_at AS at FROM profiles WHERE id IN (10, 2) ORDER BY id DESC');
+  const created = deps.db.$client.query('SELECT written_at AS at FROM profiles WHERE id IN (10, 2) ORDER BY id DESC');
   expect(created.all()).toEqual([{ at: startMs }, { at: startMs + 2_000 }]);
 });

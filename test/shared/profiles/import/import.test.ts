@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { MAX_LINE_BYTES } from '../../../../shared/profiles/edit/line.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
+import { MAX_LINE_BYTES } from '../../../../shared/profiles/line.ts';
 import { onBox } from '../../../support/actors.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
 import { issue } from '../../../support/keys.ts';
@@ -27,7 +27,7 @@ describe('a line', () => {
   test('sets absent fields to their defaults, createdAt to the time of the import', async () => {
     const deps = testDeps({ clock: testClock(Date.parse('2026-02-03T04:05:06.789Z')) });
     const result = await importLines(deps, [{ id: 7, username: 'Ada' }]);
-    expect(result).toMatchObject({ imported: 1, deleted: 0, pruned: 0, refused: [], dropped: {} });
+    expect(result).toMatchObject({ imported: 1, deleted: 0, pruned: 0, refused: [], dropped: [] });
     expect(await exportText(deps)).toBe(
       '{"id":7,"username":"Ada","aliases":[],"authId":null,"email":null,"displayName":"Ada","badges":[],"assets":{},' +
         '"customize":{},"discordID":null,"discordClean":{},"banned":false,"viewsCount":0,"followersCount":0,' +
@@ -90,13 +90,41 @@ describe('a line', () => {
     expect(await profile(deps, 8)).toMatchObject({ username: 'new', viewsCount: 2 });
   });
 
-  test('that merges may not turn a name into the username that is still an alias', async () => {
+  test('that merges makes an alias the username, which is then no longer an alias; a repeated name is left out and counted', async () => {
     const deps = testDeps();
-    await importLines(deps, [{ id: 7, username: 'Ada', aliases: ['lovelace'] }]);
-    const { refused } = await importLines(deps, [{ id: 7, username: 'Lovelace' }], { merge: true });
-    expect(refused).toMatchObject([{ line: 1, reason: 'aliases may not repeat the username ("lovelace")' }]);
-    await importLines(deps, [{ id: 7, username: 'Lovelace', aliases: ['ada'] }], { merge: true });
-    expect(await namesById(deps)).toEqual({ 7: ['Lovelace', 'ada'] });
+    await importLines(deps, [{ id: 7, username: 'Ada', aliases: ['lovelace', 'countess'] }]);
+    expect(await importLines(deps, [{ id: 7, username: 'Lovelace' }], { merge: true })).toMatchObject({ dropped: [] });
+    expect(await namesById(deps)).toEqual({ 7: ['Lovelace', 'countess'] });
+    const { dropped } = await importLines(deps, [{ id: 7, aliases: ['x', 'LOVELACE', 'X', 'y'] }], { merge: true });
+    expect(dropped).toEqual([{ field: 'aliases', reason: 'repeats another name of the profile', count: 2, ids: [7] }]);
+    expect(await namesById(deps)).toEqual({ 7: ['Lovelace', 'x', 'y'] });
+  });
+
+  test('without an address, or with a bad one, removes it, also if it merges; null is as good as absent', async () => {
+    const deps = testDeps();
+    const ada = { id: 7, username: 'Ada', email: 'ada@example.org', authId: 'a|1', viewsCount: 3, banned: true };
+    for (const merge of [true, false]) {
+      await importLines(deps, [ada]);
+      const line = {
+        id: 7,
+        username: 'Ada',
+        email: '',
+        authId: '\0',
+        viewsCount: null,
+        displayName: null,
+        banned: null,
+      };
+      const { dropped, refused } = await importLines(deps, [line], { merge });
+      expect([dropped.map(({ field, count }) => [field, count]), refused]).toEqual([
+        [
+          ['authId', 1],
+          ['email', 1],
+        ],
+        [],
+      ]);
+      const defaults = { email: null, authId: null, viewsCount: 0, displayName: 'Ada', banned: true };
+      expect(await profile(deps, 7)).toMatchObject(defaults);
+    }
   });
 
   test('that is bad is reported with its number, and the rest is imported', async () => {
@@ -105,7 +133,7 @@ describe('a line', () => {
     const lines = [{ id: 1, username: 'one' }, '', 'nonsense', '   ', { id: 2 }, { id: 3, username: 'three' }];
     const result = await importLines(deps, lines, { onRefused: ({ line }) => heard.push(line) });
     expect(result.refused).toMatchObject([
-      { line: 3, id: null, field: null, reason: 'the line is not valid JSON (column 1)' },
+      { line: 3, id: null, field: null, reason: 'the line is not valid JSON' },
       { line: 5, id: 2, field: 'username', reason: 'username is missing' },
     ]);
     expect(heard).toEqual([3, 5]);
@@ -153,7 +181,7 @@ describe('a file', () => {
     expect(await namesById(deps)).toEqual({ 1: ['さくら'], 2: ['🎈'] });
   });
 
-  test('has lines of at most 1 MiB; longer lines are skipped without being held in memory', async () => {
+  test('has lines of at most 256 KiB; longer lines are skipped without being held in memory', async () => {
     const deps = testDeps();
     const line = (id: number, length: number) => {
       const [head, tail] = [`{"id":${id},"username":"u${id}","note":"`, '"}'];
@@ -168,16 +196,60 @@ describe('a file', () => {
     const result = await importProfiles(deps, source(), OPTIONS);
     expect(result.imported).toBe(2);
     expect(result.refused).toMatchObject(
-      [2, 3].map((number) => ({ line: number, reason: 'the line is longer than 1 MiB' })),
+      [2, 3].map((number) => ({ line: number, reason: 'the line is longer than 256 KiB' })),
     );
   });
 
-  test('may not contain a profile whose export line would be too long for an import', async () => {
+  test('may be an array, with elements on any number of lines, cut anywhere', async () => {
+    const lines = [
+      { id: 1, username: 'a', customize: { x: ['\\"]', { y: '[,' }] } },
+      { id: 2, username: '🎈', links: [{ id: 'l', name: 'n', link: 'x' }] },
+    ];
+    const wanted = testDeps({ clock: testClock() });
+    await importLines(wanted, lines);
+    for (const text of [JSON.stringify(lines), `\ufeff \r\n${JSON.stringify(lines, null, 2)}\n\n`]) {
+      const bytes = Buffer.from(text);
+      for (const size of [1, 7, bytes.length]) {
+        const deps = testDeps({ clock: testClock() });
+        const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+          bytes.subarray(at * size, (at + 1) * size),
+        );
+        expect(await importProfiles(deps, pieces, OPTIONS)).toMatchObject({ imported: 2, refused: [] });
+        expect(await exportText(deps)).toBe(await exportText(wanted));
+        deps.db.$client.close();
+      }
+    }
+  });
+
+  test('that is an array reports its bad elements by number, and is not pruned by if it is truncated', async () => {
     const deps = testDeps();
-    const numbers = `[${Array(200_000).fill('1e15').join(',')}]`;
-    const { refused } = await importLines(deps, [`{"id":1,"username":"u","customize":{"a":${numbers}}}`]);
-    expect(refused[0]?.reason).toContain('more than 1 MiB when exported');
-    expect(await exportText(deps)).toBe('');
+    await importLines(deps, [{ id: 9, username: 'nine' }]);
+    const prune = { limitPercent: 100, confirm: async () => true };
+    for (const [text, refused, notPruned] of [
+      ['[{"id":1,"username":"a"},{"id":2},7,{"id":3,"username":"c"}] x', [2, 3, 5], /refused/],
+      ['[{"id":1,"username":"a"},{"id":3,"username":"c"}', [], /truncated/],
+      ['[{"id":1,"username":"a"},{"id":3,"userna', [2], /refused/],
+    ] as const) {
+      const outcome = await importProfiles(deps, [Buffer.from(text)], { ...OPTIONS, prune });
+      expect(outcome.refused.map(({ line }) => line)).toEqual([...refused]);
+      expect(outcome.details.notPruned).toMatch(notPruned);
+    }
+    expect(await namesById(deps)).toEqual({ 1: ['a'], 3: ['c'], 9: ['nine'] });
+  });
+
+  test('may not contain a profile of more than 64 KiB, or with very many aliases', async () => {
+    const deps = testDeps();
+    const aliases = Array.from({ length: 2_800 }, (_, at) => `${at}${'x'.repeat(59)}`);
+    const { refused } = await importLines(deps, [
+      { id: 1, username: 'a', customize: { a: 'ü'.repeat(33_000) } },
+      { id: 2, username: 'b', aliases },
+      { id: 3, username: 'c', customize: { a: 'ü'.repeat(32_000) } },
+    ]);
+    expect(refused.map(({ line, reason }) => [line, reason])).toEqual([
+      [1, 'the profile and its links would need 65 KiB when shown, and 64 KiB are allowed'],
+      [2, 'aliases have more than 160 KiB'],
+    ]);
+    expect(Buffer.byteLength(await exportText(deps))).toBeLessThan(MAX_LINE_BYTES);
   });
 
   test('has to be UTF-8', async () => {
@@ -201,19 +273,35 @@ describe('a file', () => {
 });
 
 describe('the report', () => {
-  test('counts unknown fields by cleaned name, and groups them if there are very many', async () => {
+  test('counts what was left out by field and reason, with the first ten ids, and groups it if there is very much', async () => {
     const deps = testDeps();
     const flood = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`f${index}`, 1]));
     const { dropped } = await importLines(deps, [
       { id: 1, username: 'a', 'evil\u001b[2J\u202e': 1, badges: [{ name: 'b', enabled: true, x: 1 }] },
-      '{"id":2,"username":"b","__proto__":1}',
       { id: 3, username: 'c', ...flood },
+      ...Array.from({ length: 12 }, (_, at) => ({ id: at + 10, username: `u${at}`, f0: 1 })),
       { id: 4, username: 'd', ['y'.repeat(100_000)]: 1 },
     ]);
-    expect(dropped).toMatchObject({ 'evil[2J': 1, 'badges.x': 1, f0: 1 });
-    expect(Object.hasOwn(dropped, '__proto__')).toBe(true);
-    expect(dropped['…other']).toBe(504);
-    expect(Object.keys(dropped).length).toBe(1_001);
+    const of = (field: string) => dropped.find((one) => one.field === field);
+    const reason = 'is unknown';
+    expect(of('evil[2J')).toEqual({ field: 'evil[2J', reason, count: 1, ids: [1] });
+    expect(of('badges.x')).toEqual({ field: 'badges.x', reason, count: 1, ids: [1] });
+    expect(of('f0')).toEqual({ field: 'f0', reason, count: 13, ids: [3, 10, 11, 12, 13, 14, 15, 16, 17, 18] });
+    expect(of('…other')).toMatchObject({ count: 503, ids: [3, 4] });
+    expect(dropped.length).toBe(1_001);
+  });
+
+  test('counts the profiles that lost links, badges, assets or their address because the line has none', async () => {
+    const deps = testDeps();
+    const full = (id: number) => ({
+      ...{ id, username: `u${id}`, email: `u${id}@example.org`, assets: { a: null } },
+      ...{ badges: [{ name: 'b', enabled: true }], links: [{ id: 'l', name: 'n', link: 'x' }] },
+    });
+    await importLines(deps, [full(1), full(2), full(3), { id: 4, username: 'u4' }]);
+    const lines = [full(1), { id: 2, username: 'u2' }, { ...full(3), links: null }, { id: 4, username: 'u4' }];
+    expect((await importLines(deps, [{ id: 1 }], { merge: true })).details).toMatchObject({ lost: { links: 0 } });
+    const { details } = await importLines(deps, lines);
+    expect(details).toMatchObject({ lost: { links: 2, badges: 1, assets: 1 }, unaddressed: 1 });
   });
 
   test('lists 10 000 refused lines, and the rest as one entry', async () => {
@@ -228,29 +316,78 @@ describe('the report', () => {
 });
 
 describe('a batch', () => {
-  /** The number of lines of each batch on a machine where writing a profile takes this long. */
-  async function batchSizes(msPerProfile: number, count: number): Promise<number[]> {
+  test('ends when its time is over, and the lock is free for a while before the next one', async () => {
     const deps = testDeps();
-    const written = deps.db.$client.query('SELECT count(*) FROM profiles');
-    const monotonicMs = () => Number(written.values()[0]?.[0]) * msPerProfile;
-    const sizes: number[] = [];
-    let before = 0;
-    await importLines(
-      { ...deps, clock: { ...deps.clock, monotonicMs } },
-      Array.from({ length: count }, (_, index) => ({ id: index + 1, username: `u${index}` })),
-      {
-        onProgress: ({ lines }) => {
-          sizes.push(lines - before);
-          before = lines;
-        },
+    const sqlite = deps.db.$client;
+    let ms = 0;
+    const free: number[] = [];
+    const clock = {
+      ...deps.clock,
+      monotonicMs: () => {
+        // A line takes 10 ms; outside a transaction time stands still.
+        if (sqlite.inTransaction) ms += 10;
+        return ms;
       },
-    );
-    return sizes.filter((size) => size > 0);
-  }
+    };
+    const lines = Array.from({ length: 30 }, (_, at) => ({ id: at + 1, username: `u${at}` }));
+    let before = 0;
+    const sizes: number[] = [];
+    await importLines({ ...deps, clock }, lines, {
+      pace: { lockMs: 50, ready: async () => void free.push(performance.now()) },
+      onProgress: ({ lines: done }) => {
+        sizes.push(done - before);
+        before = done;
+      },
+    });
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(6);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(30);
+    for (const [at, time] of free.slice(2).entries()) expect(time - (free[at + 1] as number)).toBeGreaterThan(14);
+  });
 
-  test('grows and shrinks until it holds the write lock for at most 100 ms, however slow the machine is', async () => {
-    expect((await batchSizes(1, 2_000)).slice(3, -1).filter((lines) => lines < 25 || lines > 100)).toEqual([]);
-    expect((await batchSizes(200, 600)).slice(-40)).toEqual(Array(40).fill(1));
-    expect(Math.max(...(await batchSizes(0.001, 5_000)))).toBe(1_000);
+  test('in which this program fails at a line is applied without that line', async () => {
+    const deps = testDeps();
+    deps.db.$client.run(
+      "CREATE TRIGGER fault BEFORE INSERT ON profile_names WHEN NEW.folded = 'bad' BEGIN SELECT RAISE(ABORT, 'fault'); END",
+    );
+    const names = ['a', 'bad', 'b', 'BAD', 'c'];
+    const { imported, refused } = await importLines(
+      deps,
+      names.map((username, at) => ({ id: at + 1, username })),
+    );
+    expect([imported, refused.map(({ line, reason }) => [line, reason])]).toEqual([
+      3,
+      [
+        [2, 'this program failed at the line'],
+        [4, 'this program failed at the line'],
+      ],
+    ]);
+    expect(await namesById(deps)).toEqual({ 1: ['a'], 3: ['b'], 5: ['c'] });
+  });
+});
+
+describe('the revision of a profile', () => {
+  test('changes with its names, address, auth ID and ban, and with nothing else', async () => {
+    const deps = testDeps();
+    const revision = () => deps.db.$client.query('SELECT revision FROM profiles WHERE id = 7').values()[0]?.[0];
+    await importLines(deps, [{ id: 7, username: 'Ada' }]);
+    for (const [line, isMoved] of [
+      [{ viewsCount: 1 }, false],
+      [{ links: [{ id: 'l', name: 'n', link: 'x' }] }, false],
+      [{ displayName: 'A', customize: { a: 1 }, showOnLeaderboard: false }, false],
+      [{ username: 'ADA' }, true],
+      [{ aliases: ['x'] }, true],
+      [{ email: 'ada@example.org' }, true],
+      [{ authId: 'a' }, true],
+      [{ banned: true }, true],
+      [{ banned: true, viewsCount: 3 }, false],
+    ] as const) {
+      const before = revision();
+      await importLines(deps, [{ id: 7, ...line }], { merge: true });
+      expect([line, revision() !== before]).toEqual([line, isMoved]);
+    }
+    const before = revision();
+    await importLines(deps, [{ id: 7, deleted: true }]);
+    await importLines(deps, [{ id: 7, username: 'Ada' }]);
+    expect(revision()).not.toBe(before);
   });
 });

@@ -1,15 +1,20 @@
-import { accessSync, closeSync, constants, createReadStream, openSync, readSync, statSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  createReadStream,
+  openSync,
+  readSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { type AppError, fileRefusal } from '../../errors.ts';
-import { formatFault } from './source-format.ts';
+import { shellWord } from '../../text.ts';
 
 /** The source of lines: a file's path, or chunks of bytes, as from stdin. */
 export type ImportSource = string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-
-/** The progress of an import; `totalBytes` is null if unknown, `deferred` lines are retried at the end. */
-export type Progress = { lines: number; bytes: number; totalBytes: number | null; deferred: number };
-
-/** Called after every batch. */
-export type OnProgress = (progress: Progress) => void;
 
 /** The source's bytes, in chunks of limited size if it is a file. */
 export function chunksOf(source: ImportSource): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
@@ -49,12 +54,8 @@ export async function openSource(file: string, stdin: AsyncIterable<Uint8Array>)
   }
 }
 
-/**
- * Waits for the first 4 096 bytes, the first line feed or the end, however the bytes are divided into chunks, and
- * passes up to 4 096 bytes to `check`. Returns all bytes from the beginning. Throws the errors of `check` and of the
- * chunks.
- */
-export async function checkBeginning(
+/** Waits for enough bytes, however they are divided into chunks, and passes them to `check`. Returns all bytes. */
+async function checkBeginning(
   chunks: AsyncIterable<Uint8Array>,
   check: (head: Uint8Array) => void,
 ): Promise<AsyncIterable<Uint8Array>> {
@@ -114,4 +115,65 @@ export function checkSource(path: string): void {
 
 function isFolder(path: string): AppError {
   return fileRefusal(`${path} is a folder, not a file of JSON Lines.`);
+}
+
+/**
+ * Copies a pipe to a file without a name beside the database, so that a transaction need not wait for whoever writes the
+ * pipe. A file stays as it is.
+ */
+export async function withoutWaiting(source: ImportSource, databasePath: string): Promise<ImportSource> {
+  if (typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.isFile()) return source;
+  const path = `${databasePath}.${randomUUID()}.import`;
+  const fd = openSync(path, 'wx+', 0o600);
+  // Without a name, it disappears when this process ends, however it ends.
+  unlinkSync(path);
+  for await (const chunk of chunksOf(source)) {
+    for (let done = 0; done < chunk.length; ) done += writeSync(fd, chunk, done);
+  }
+  return createReadStream('', { fd, start: 0, highWaterMark: 262_144 });
+}
+
+const COMPRESSIONS = [
+  { name: 'gzip', mark: [0x1f, 0x8b], command: 'zcat' },
+  { name: 'zstd', mark: [0x28, 0xb5, 0x2f, 0xfd], command: 'zstdcat' },
+  { name: 'xz', mark: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], command: 'xzcat' },
+  { name: 'bzip2', mark: [0x42, 0x5a, 0x68], command: 'bzcat' },
+];
+
+/**
+ * Why the beginning of a file can't be JSON Lines or a JSON array, as a sentence with the command that converts it; null
+ * if it can. `file` is its path, null for a stream.
+ */
+export function formatFault(head: Uint8Array, file: string | null): string | null {
+  const isOther = (what: string, command: string) => {
+    const words = file === null ? command : `${command} ${command.startsWith('tr ') ? '< ' : ''}${shellWord(file)}`;
+    return `${file ?? 'The input'} ${what}. Try: ${words} | profilectl profiles import -`;
+  };
+  const packed = COMPRESSIONS.find(({ mark }) => mark.every((byte, index) => head[index] === byte));
+  if (packed !== undefined) return isOther(`is compressed with ${packed.name}`, packed.command);
+  const encoding = utf16Of(head);
+  if (encoding !== null) return isOther('is UTF-16, and JSON Lines are UTF-8', `iconv -f ${encoding} -t UTF-8`);
+  if (head[0] === 0x1e) return isOther('is a JSON sequence (jq --seq), not JSON Lines', "tr -d '\\036'");
+  const end = head.lastIndexOf(LF);
+  // A truncated line proves nothing, unless it is the only one.
+  const text = new TextDecoder().decode(end === -1 ? head : head.subarray(0, end));
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const [first = ''] = lines;
+  // Until its line end, the first line may continue.
+  if (end !== -1 && first.trim() === '{') return isOther('is JSON with line breaks inside, not JSON Lines', 'jq -c .');
+  const separator = lines.some((line) => /^\s*[[{]/.test(line)) ? undefined : /[\t;,]/.exec(first)?.[0];
+  if (separator === undefined) return null;
+  const separated = separator === ',' ? '' : separator === '\t' ? ' --ifs tab' : " --ifs ';'";
+  return isOther('is CSV, not JSON Lines', `mlr --icsv${separated} --ojsonl cat`);
+}
+
+/**
+ * The encoding's name for iconv, or null. Recognised by the byte order mark, or by the zero byte in each ASCII
+ * character.
+ */
+function utf16Of(head: Uint8Array): string | null {
+  const [a, b] = head;
+  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return 'UTF-16';
+  if (a !== undefined && a !== 0 && b === 0) return 'UTF-16LE';
+  return a === 0 && b !== undefined && b !== 0 ? 'UTF-16BE' : null;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { openDatabase } from '../../../../shared/files/open.ts';
-import type { LookupBy } from '../../../../shared/profiles/lookup/lookup.ts';
-import { insertProfile } from '../../../support/profiles.ts';
-import { readingOf } from '../../../support/reading.ts';
-import { testDeps } from '../../../support/world.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
+import type { LookupBy } from '../../../shared/profiles/lookup.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
+import { testDeps } from '../../support/world.ts';
 
 const deps = testDeps();
 const { db, config } = deps;
@@ -11,7 +11,7 @@ insertProfile(db, { id: 7, username: 'Ada', aliases: ['Lovelace', 'Straße', '�
 insertProfile(db, { id: Number.MAX_SAFE_INTEGER, username: 'İstanbul' });
 const { lookup } = readingOf(deps);
 
-const profileOf = (way: LookupBy, value: string) => JSON.parse(lookup.profile(way, value)?.text.body ?? 'null');
+const profileOf = (way: LookupBy, value: string) => JSON.parse(lookup.one('profile', way, value)?.body ?? 'null');
 const idOf = (way: LookupBy, value: string) => profileOf(way, value).id;
 
 describe('a lookup by name', () => {
@@ -24,8 +24,8 @@ describe('a lookup by name', () => {
       ['STRAßE', 'Ada'],
       ['ﬁSH', 'Ada'],
     ] as const) {
-      expect(lookup.profile('username', name)).toMatchObject({ aliasOf });
-      expect(lookup.links('username', name)).toMatchObject({ aliasOf });
+      expect(lookup.one('profile', 'username', name)).toMatchObject({ aliasOf });
+      expect(lookup.one('links', 'username', name)).toMatchObject({ aliasOf });
       expect(profileOf('username', name).username).toBe('Ada');
     }
   });
@@ -56,16 +56,16 @@ describe('a lookup by an ID', () => {
       'x',
     ];
     for (const text of others) {
-      expect(() => lookup.profile('uid', text)).toThrow(expect.objectContaining({ code: 'bad_parameter' }));
-      expect(() => lookup.links('uid', text)).toThrow(expect.objectContaining({ code: 'bad_parameter' }));
+      expect(() => lookup.one('profile', 'uid', text)).toThrow(expect.objectContaining({ code: 'bad_parameter' }));
+      expect(() => lookup.one('links', 'uid', text)).toThrow(expect.objectContaining({ code: 'bad_parameter' }));
     }
   });
 
   test('finds the auth ID, if it is exactly the same', () => {
     expect(idOf('authId', 'auth0|ABC')).toBe(7);
-    expect(lookup.links('authId', 'auth0|ABC')).toMatchObject({ aliasOf: null });
+    expect(lookup.one('links', 'authId', 'auth0|ABC')).toMatchObject({ aliasOf: null });
     for (const text of ['auth0|abc', 'auth0|ABC ', 'auth0', '', 'x'.repeat(256), '\0', 'null']) {
-      expect(lookup.profile('authId', text)).toBeNull();
+      expect(lookup.one('profile', 'authId', text)).toBeNull();
     }
   });
 });
@@ -82,14 +82,14 @@ test('an unknown or invalid name, UID or auth ID finds nothing', () => {
     ['uid', '999'],
     ['authId', 'x'],
   ] as const) {
-    expect([lookup.profile(way, value), lookup.links(way, value)]).toEqual([null, null]);
+    expect([lookup.one('profile', way, value), lookup.one('links', way, value)]).toEqual([null, null]);
   }
 });
 
 test('a lookup does not count as a view, and does not wait for writers', () => {
   const other = openDatabase(config.databasePath, 'use');
   other.$client.run('BEGIN IMMEDIATE');
-  other.$client.run('UPDATE profiles SET views_count = 99');
+  other.$client.run("UPDATE profiles SET profile = json_set(profile, '$.viewsCount', 99)");
   expect(profileOf('uid', '7').viewsCount).toBe(0);
   other.$client.run('ROLLBACK');
   other.$client.close();

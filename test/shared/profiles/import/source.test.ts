@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatFault } from '../../../../shared/profiles/import/source-format.ts';
+import { formatFault } from '../../../../shared/profiles/import/source.ts';
 import { tempFolder } from '../../../support/world.ts';
 
 const LINES = [
@@ -26,8 +26,7 @@ const FORMS: [name: string, bytes: Uint8Array, program: string][] = [
   ['is UTF-16', Buffer.from(TEXT, 'utf16le'), 'iconv'],
   ['is UTF-16', Buffer.from(`\ufeff${TEXT}`, 'utf16le').swap16(), 'iconv'],
   ['is UTF-16', Buffer.from(TEXT, 'utf16le').swap16(), 'iconv'],
-  ['is a JSON array', Buffer.from(JSON.stringify(LINES)), 'jq'],
-  ['is a JSON array', Buffer.from(`\ufeff \n${JSON.stringify(LINES, null, 2)}\n`), 'jq'],
+  ['is a JSON sequence', Buffer.from(LINES.map((line) => `\x1e${JSON.stringify(line)}\n`).join('')), 'tr'],
   ['is JSON with line breaks inside', Buffer.from(LINES.map((line) => JSON.stringify(line, null, 2)).join('\n')), 'jq'],
   ['is CSV', Buffer.from('id,username\n1,ada\n2,bob\n'), 'mlr'],
   ['is CSV', Buffer.from('\ufeff"id";"username"\r\n1;"ada"\r\n2;"bob"\r\n'), 'mlr'],
@@ -59,7 +58,7 @@ test('errors call input that is not a file “The input”', () => {
   );
 });
 
-test('JSON Lines are recognised even if the first line is bad', () => {
+test('JSON Lines and arrays are recognised even if the first line is bad', () => {
   const sample = readFileSync(join(import.meta.dir, '../../../../shared/sample/profiles.jsonl'));
   const heads = [
     TEXT,
@@ -69,6 +68,8 @@ test('JSON Lines are recognised even if the first line is bad', () => {
     'nonsense\n',
     '{"id":1,"username":"a, b"',
     '7\n',
+    JSON.stringify(LINES),
+    `\ufeff \n${JSON.stringify(LINES, null, 2)}\n`,
   ];
   for (const head of [sample.subarray(0, 4_096), ...heads.map((text) => Buffer.from(text))]) {
     expect(formatFault(head, 'x')).toBeNull();
