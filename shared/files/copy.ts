@@ -70,7 +70,7 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
       syncPath(dirname(target));
       return verified;
     } catch (error) {
-      rmSync(unfinished, { force: true });
+      removeUnfinished(unfinished);
       throw error;
     }
   });
@@ -95,6 +95,11 @@ export function copyInto(
   });
   onStep('verify');
   return verifyFile(unfinished, 'write', name);
+}
+
+/** Removes a copy that could not be finished, and the journal that SQLite leaves beside it on a full disk. */
+export function removeUnfinished(unfinished: string): void {
+  for (const suffix of ['', '-journal']) rmSync(unfinished + suffix, { force: true });
 }
 
 /** A file that is about to be restored may be older than a table. */

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Actor } from '../actor.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
@@ -9,7 +9,7 @@ import { realPath } from '../db/real-path.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import type { MailConfig } from '../mail/outbox.ts';
 import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
-import { copyInto, fileTime, syncPath, type Verified, verifyFile, withCopy } from './copy.ts';
+import { copyInto, fileTime, removeUnfinished, syncPath, type Verified, verifyFile, withCopy } from './copy.ts';
 import { type Ended, type Kept, keepEnded, readEnded } from './ended.ts';
 import { lockForServing } from './lock.ts';
 
@@ -63,7 +63,7 @@ function replaceDatabase(path: string, file: string, by: Actor, config: MailConf
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   // The caller holds the server's lock, so a file of this name was left by a restore that was killed.
   const unfinished = `${path}.unfinished`;
-  rmSync(unfinished, { force: true });
+  removeUnfinished(unfinished);
   closeSync(openSync(unfinished, 'wx', 0o600));
   let old: OldDatabase | null = null;
   try {
@@ -81,7 +81,7 @@ function replaceDatabase(path: string, file: string, by: Actor, config: MailConf
     putInPlace(path, unfinished, aside);
     return { ...kept, replaced: old === null ? null : { path: aside, isReadable: ended !== null } };
   } catch (error) {
-    rmSync(unfinished, { force: true });
+    removeUnfinished(unfinished);
     throw error;
   } finally {
     old?.lock?.close();
