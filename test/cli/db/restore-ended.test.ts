@@ -26,6 +26,8 @@ import { tempFolder, testConfig } from '../../support/world.ts';
 // A restore with a database whose profiles, keys and people were ended since the backup was made.
 
 const OPERATOR = onBox('root');
+/** What keys had spent in the database. */
+const SPENT = '{"whole":[],"since":[]}';
 const MAILS = tempFolder();
 const NAMES = ['ada', 'bob', 'cem', 'dan', 'eve'];
 
@@ -86,6 +88,7 @@ async function prepare() {
     await enrol(access, 'Mallory');
     access.db.$client.run("DELETE FROM passkeys WHERE name = 'Telephone'");
     removeToken(access, made.removed.slice(4, 12), OPERATOR);
+    access.db.$client.run('INSERT INTO key_quotas (id, at, spent) VALUES (5, 7, ?)', [SPENT]);
   });
   rmSync(`${db}.lock`, { force: true });
   return { folder, ...made };
@@ -161,6 +164,9 @@ test('what was ended since the backup stays ended, and is named', async () => {
     expect(listLog(access.db, 4).map(({ text }) => text)).toContain('Restored the database from a backup');
   });
   expect((await profilectl(['db', 'check', '--db', db])).code).toBe(0);
+  const sqlite = openBare(db, 'read');
+  expect(sqlite.query('SELECT id, at, spent FROM key_quotas').values()).toEqual([[5, 7, SPENT]]);
+  sqlite.close();
   // A second one finds nothing more to end.
   expect((await profilectl(['db', 'backup', `${file}2`, '--db', db])).code).toBe(0);
   const again = await profilectl(['db', 'restore', `${file}2`, '--yes', '--db', db]);

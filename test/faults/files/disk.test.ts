@@ -252,7 +252,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       expect((await run('profiles', 'show', 'new8')).code).toBe(0);
     }
     const done = await run(...restore);
-    expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('  UID 7, erased at ') });
+    expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining('profiles erased: UID 7\n') });
     expect((await run('profiles', 'show', '--uid', '7')).code).toBe(1);
     expect((await run('profiles', 'show', 'n8')).code).toBe(0);
     expectSound(DATABASE_PATH);
@@ -297,7 +297,9 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     expect(metrics).toContain(`\nprofile_lookup_disk_size_bytes ${64 * MIB}\n`);
     const free = Number(/^profile_lookup_disk_free_bytes (\d+)$/m.exec(metrics)?.[1]);
     expect(Math.abs(free - threeTimes + MIB)).toBeLessThan(MIB / 2);
-    expect((await profilectl(['status', '--all'], { variables })).stdout).toMatch(/^Disk +\d+\.\d MiB of 64\.0 MiB free$/m);
+    expect((await profilectl(['status', '--all'], { variables })).stdout).toMatch(
+      /^Disk +\d+\.\d MiB of 64\.0 MiB free$/m,
+    );
     expect(await server.end()).toBe(0);
   }, 60_000);
 
