@@ -4,8 +4,10 @@ import { insertProfile } from '../profiles.ts';
 import { adminToSign, CLIENT } from './access.ts';
 import { enrol } from './admins.ts';
 import type { Authenticator } from './authenticator.ts';
+import type { Changes } from './forms.ts';
 import type { PageAnswer } from './pages.ts';
 import { ask, type PageWorld, pageWorld, type Sent, unescaped, visit } from './pages.ts';
+import { type Answer, servePages } from './served-pages.ts';
 
 /** A signed-in admin: the Cookie header and the passkey. */
 export type SignedInAdmin = { cookie: string; authenticator: Authenticator };
@@ -120,4 +122,22 @@ export function formOn({ body }: PageAnswer, operation: string): [string, string
     const isLeftOut = ['checkbox', 'radio'].includes(attribute('type')) && !/ checked\b/.test(input);
     return isLeftOut ? [] : [[attribute('name'), attribute('value')]];
   });
+}
+
+/** The button that approves a request on its page. */
+export const APPROVE = 'Approve';
+
+/** A server with the owners Ada and Bea and the signed-in admin Grace. */
+export async function adminPages(variables: Record<string, string> = {}) {
+  const world = await servePages(variables);
+  const signIn = async (name: string) => {
+    const { cookie, authenticator } = await signInAdmin(world, name);
+    return {
+      cookie,
+      authenticator,
+      see: (path = '') => world.get(`/developers/admin${path}`, cookie),
+      press: (page: Answer, button: string, changes?: Changes) => world.press(page, button, changes, cookie),
+    };
+  };
+  return { ...world, signIn, grace: await signIn('Grace') };
 }

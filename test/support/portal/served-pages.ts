@@ -30,6 +30,8 @@ export type ServedPages = OwnerWorld & {
   get: (path: string, cookie?: string, headers?: Record<string, string>) => Promise<Answer>;
   /** Sends a form as a page of this site does. */
   post: (path: string, form: Form, cookie?: string, headers?: Record<string, string>) => Promise<Answer>;
+  /** The whole log so far, as text. */
+  logged: () => string;
   /** Sends the form of a page that has this button, with these changes of its fields. */
   press: (page: Answer, button: string, changes?: Changes, cookie?: string) => Promise<Answer>;
 };
@@ -57,6 +59,7 @@ export async function servePages(variables: Record<string, string> = {}): Promis
     ...world,
     server,
     post,
+    logged: () => JSON.stringify([server.log, world.events]),
     press: (page, button, changes, cookie) => {
       const { action, form } = filledIn(page.body, button, changes);
       return post(action, form, cookie);
@@ -81,7 +84,9 @@ export function pageRecorder(testFile: string) {
     const { status, refusal, location, body, names } = answer;
     const head = [status, ...(refusal === null ? [] : [refusal]), ...(location === null ? [] : [`to ${location}`])];
     const page = body.includes('<main') ? `\n${readable(body, part)}` : '';
-    const stable = page.replace(/\/(sessions|passkeys)\/[\w-]+(?=\/)/g, '/$1/<number>');
+    const stable = page
+      .replace(/\/(sessions|passkeys)\/[\w-]+(?=\/)/g, '/$1/<number>')
+      .replace(/127\.0\.0\.1:\d{4,}/g, '127.0.0.1:<port>');
     record(title, names.hide(`${head.join(' ')}${stable}`));
   };
 }
