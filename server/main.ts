@@ -8,8 +8,8 @@ import { type Listener, listen } from './listen.ts';
 import { createLog, type LogOutput, openLogOutput, reportTo } from './observability/log.ts';
 import type { Portal } from './portal/services.ts';
 import { closeService, createService, refuseUncaught, type Service } from './service.ts';
+import { startSavingCounts } from './upkeep/counts.ts';
 import { startOutboxTimer } from './upkeep/outbox.ts';
-import { startSavingQuotas } from './upkeep/quotas.ts';
 import type { Repeating } from './upkeep/repeating.ts';
 import { startSweepTimer } from './upkeep/sweep.ts';
 import { startVacuumTimer, type VacuumOptions } from './upkeep/vacuum.ts';
@@ -94,12 +94,12 @@ function runUntilStopped(
     startSweepTimer(portal, reportTo(log), deps.config.databasePath),
     ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum)]),
   ];
-  const quotas = startSavingQuotas(deps.config.databasePath, service.limits, reportTo(log));
+  const counts = startSavingCounts(deps.config.databasePath, service, reportTo(log));
   const stop = async () => {
     log.event('info', 'Stopping: finishing requests in flight.');
     portal.beginStop();
     await Promise.all([listener.stop(), ...timers.map((timer) => timer.stop())]);
-    await Promise.all([portal.stop(), quotas.stop()]);
+    await Promise.all([portal.stop(), counts.stop()]);
     closeService(service);
     log.event('info', 'Stopped.');
     await output.drain();

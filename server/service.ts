@@ -6,7 +6,7 @@ import { openLimits } from '../shared/limits/limits.ts';
 import { readStored } from '../shared/limits/stored.ts';
 import { prepareLeaderboard } from '../shared/profiles/board.ts';
 import { prepareLookup } from '../shared/profiles/lookup.ts';
-import { closeUsage, openUsage, type Usage } from '../shared/usage/usage.ts';
+import { createUsage } from '../shared/usage/usage.ts';
 import { refuse } from './http/answers.ts';
 import { requestIds } from './http/every-request.ts';
 import type { Serving } from './http/serving.ts';
@@ -18,7 +18,6 @@ import { createPortal, type Portal } from './portal/services.ts';
 
 /** Everything that answers requests. */
 export type Service = Serving & {
-  usage: Usage;
   portal: Portal;
 };
 
@@ -29,17 +28,15 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
   const report = reportTo(log);
   const reader = openReader(config.databasePath);
   const limits = portal?.limits ?? openLimits(clock, readStored(reader.sqlite));
-  const usage = openUsage(config.databasePath, clock, report);
   const service: Service = {
     deps,
     transport,
     reader,
     log,
     connections: null,
-    usage,
     nextRequestId: requestIds(deps.random),
     verify: prepareVerifier(reader, clock),
-    counter: usage.counter,
+    usage: createUsage(clock),
     throttle: createThrottle(clock),
     limits,
     metrics: config.metricsToken === null ? null : createMetrics(deps),
@@ -63,8 +60,7 @@ export function refuseUncaught({ nextRequestId, log }: Service, error: unknown):
   return response;
 }
 
-/** Saves the usage, and closes it and the reader. The caller closes the database. */
-export function closeService({ usage, reader }: Service): void {
-  closeUsage(usage);
+/** The caller closes the database. */
+export function closeService({ reader }: Service): void {
   closeReader(reader);
 }

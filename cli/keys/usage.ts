@@ -1,4 +1,4 @@
-import { countAnswered, countRequests, type Outcomes } from '../../shared/keys/usage-outcomes.ts';
+import { countAnswered, countRequests, type Outcomes } from '../../shared/usage/outcomes.ts';
 import type { UsageView } from '../../shared/usage/usage-view.ts';
 import { counted } from '../terminal/output.ts';
 

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { AppError } from '../../shared/errors.ts';
 import { type Random, randomBase62 } from '../../shared/random.ts';
-import { countUsage } from '../../shared/usage/usage-counter.ts';
+import { countUsage } from '../../shared/usage/usage.ts';
 import { type Answer, answerTo, codeOf, HSTS, refuse } from './answers.ts';
 import { admit } from './quota.ts';
 import type { RequestState } from './request-state.ts';
@@ -142,5 +142,5 @@ function logAnswer(serving: Serving, state: RequestState, response: Response): v
   const milliseconds = clock.monotonicMs() - state.startedAtMs;
   serving.log.request(state, response.status, milliseconds);
   serving.metrics?.count(template, response.status, refusal, milliseconds);
-  if (key !== null) countUsage(serving.counter, key, refusal);
+  if (key !== null) countUsage(serving.usage, key.identifier, refusal);
 }

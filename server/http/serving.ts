@@ -4,7 +4,7 @@ import type { Verifier } from '../../shared/keys/verify.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
 import type { Leaderboard } from '../../shared/profiles/board.ts';
 import type { Lookup } from '../../shared/profiles/lookup.ts';
-import type { UsageCounter } from '../../shared/usage/usage-counter.ts';
+import type { Usage } from '../../shared/usage/usage.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Throttle } from './throttle.ts';
@@ -26,7 +26,7 @@ export type Serving = {
   verify: Verifier;
   throttle: Throttle;
   limits: Limits;
-  counter: UsageCounter;
+  usage: Usage;
   /** Null if METRICS_TOKEN is unset. */
   metrics: Metrics | null;
   lookup: Lookup;

@@ -5,7 +5,7 @@ import { openBeside } from '../../shared/db/open-beside.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import type { AppError } from '../../shared/errors.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
-import { dropOldUsage } from '../../shared/usage/usage-store.ts';
+import { dropOldUsage } from '../../shared/usage/usage.ts';
 import { reportTo } from '../observability/log.ts';
 import type { Service } from '../service.ts';
 import { type Repeating, repeat } from './repeating.ts';

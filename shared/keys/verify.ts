@@ -5,7 +5,6 @@ import { type Reader, readInView } from '../db/reader.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { isExpired } from './key.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';
-import type { OpenTally } from './usage-outcomes.ts';
 
 /** An Active key whose secret was presented. */
 export type VerifiedKey = {
@@ -16,8 +15,6 @@ export type VerifiedKey = {
   rateLimits: readonly RateLimit[];
   /** Milliseconds since 1970; null if the key never expires. */
   expiresAt: number | null;
-  /** The tally in which the key's last request was counted; kept here by `countUsage`. */
-  tally?: OpenTally | undefined;
 };
 
 /**
@@ -114,7 +111,7 @@ function activeKeyIn({ grants, reader }: KeyCache, row: KeyRow): CachedKey | nul
   if (state !== 'Active' || secretHash === null || banned === 1) return null;
   const permissions = grantOf<Permission[]>(grants, row.permissions);
   const rateLimits = grantOf<RateLimit[]>(grants, row.rateLimits);
-  const key = { identifier, name, permissions, rateLimits, expiresAt, tally: undefined };
+  const key = { identifier, name, permissions, rateLimits, expiresAt };
   return { key, secretHash, seenAt: reader.commits };
 }
 

@@ -6,11 +6,11 @@ import { profileNames } from '../db/schema/profiles.ts';
 import type { Deps } from '../deps.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
 import { type ImportStatus, lastImportOf } from '../files/status.ts';
-import { eachOutcome, type Outcomes, USAGE_OUTCOMES } from '../keys/usage-outcomes.ts';
 import { type Level, type Limits, scarcest } from '../limits/limits.ts';
 import { type MailStatus, readMailStatus } from '../mail/outbox.ts';
 import { readKeyStats } from '../usage/key-stats.ts';
-import { dayOf } from '../usage/usage-counter.ts';
+import { eachOutcome, type Outcomes, USAGE_OUTCOMES } from '../usage/outcomes.ts';
+import { dayOf } from '../usage/usage.ts';
 
 /** A key in a list. The name of the profile is null once it is erased. */
 export type NamedKey = { identifier: string; name: string; profile: string | null };

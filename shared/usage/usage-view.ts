@@ -4,8 +4,8 @@ import { keepQuery } from '../db/prepared-query.ts';
 import { keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import { readKey } from '../keys/record.ts';
-import { eachOutcome, type Outcomes, USAGE_DAYS } from '../keys/usage-outcomes.ts';
-import { dayOf } from './usage-counter.ts';
+import { eachOutcome, type Outcomes, USAGE_DAYS } from './outcomes.ts';
+import { dayOf } from './usage.ts';
 
 /**
  * A key's requests by day and outcome, as `--json` prints them: today last, days without requests included. `lastUsedAt` is null
@@ -17,7 +17,7 @@ export type UsageView = {
   lastUsedAt: string | null;
 };
 
-/** The usage of a key in the last 1 to 400 days (UTC). The last ten seconds may be missing. Throws `not_found`. */
+/** The usage of a key in the last 1 to 400 days (UTC). The last seconds may be missing. Throws `not_found`. */
 export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string, days: number): UsageView {
   readKey(reader.db, identifier);
   const lastUsedAt = lastUses(reader, [identifier]).get(identifier);

@@ -1,94 +1,84 @@
-import type { Clock } from '../clock.ts';
-import { AppError } from '../errors.ts';
-import { createUsageCounter, giveBackUsage, hasNoUsage, takeUsage, type UsageCounter } from './usage-counter.ts';
-import { openUsageStore, type UsageStore } from './usage-store.ts';
+import { type Clock, DAY_MS } from '../clock.ts';
+import type { Sqlite } from '../db/connect.ts';
+import type { ErrorCode } from '../errors.ts';
+import { eachOutcome, USAGE_DAYS, type UsageOutcome } from './outcomes.ts';
 
-/** Writes a sentence to the operator's log, with its cause, if any. */
-export type Report = (level: 'info' | 'warn' | 'error', sentence: string, cause?: unknown) => void;
+/** The requests of one key on one day (days since 1970, UTC) that are not stored yet. */
+type Tally = Record<UsageOutcome, number> & { identifier: string; day: number; lastUsedAt: number };
 
-/** How often counts are stored. Including those still in workers, a crash loses at most ten seconds of counts. */
-const SAVE_EVERY_MS = 9_000;
-
-/** The delay of the first save after a pause: short, because somebody who has just tried a key looks at its page. */
-const SAVE_SOON_MS = 800;
-
-/** The delay of a retry while another process holds the write lock; an import releases it often. */
-const RETRY_EVERY_MS = 1_000;
-
-/** How many rows one write stores. Requests wait for it, a few milliseconds; the remaining rows follow at once. */
-const MAX_SAVED = 500;
-
-/** How long the last write waits for a lock; the server no longer answers requests then. */
-const LAST_WAIT_MS = 2_000;
-
-/** Counts requests by key and day in memory, and stores them within seconds. */
+/** Counts requests by key, day and outcome until the counts are stored. */
 export type Usage = {
-  readonly counter: UsageCounter;
-  readonly databasePath: string;
   readonly clock: Clock;
-  readonly report: Report;
-  /** The connection that writes; null before the first write. */
-  store: UsageStore | null;
-  /** Whether the last write failed for any reason other than a lock. */
-  isFailing: boolean;
-  /** The next save; null while there is nothing to save. */
-  timer: Timer | null;
-  /** When counts were last written, by the monotonic clock. */
-  savedAtMs: number;
+  /** The tally of each key's last request, by identifier. */
+  readonly latest: Map<string, Tally>;
+  readonly unsaved: Tally[];
 };
 
-/**
- * Starts counting for a database. Counts are stored by a separate connection that does not wait for locks: while another process
- * holds the write lock, they stay in memory until the next save.
- */
-export function openUsage(databasePath: string, clock: Clock, report: Report): Usage {
-  const counter = createUsageCounter(clock, () => {
-    usage.timer ??= scheduleSave(usage, Math.max(SAVE_SOON_MS, usage.savedAtMs + SAVE_EVERY_MS - clock.monotonicMs()));
-  });
-  const usage: Usage = {
-    ...{ counter, databasePath, clock, report, store: null, isFailing: false, timer: null },
-    savedAtMs: Number.NEGATIVE_INFINITY,
+/** How refusals are counted. One that is not listed is the server's fault and counts as `failed`. */
+const OUTCOMES: Partial<Record<ErrorCode, UsageOutcome>> = {
+  not_found: 'notFound',
+  unknown_path: 'notFound',
+  insufficient_scope: 'forbidden',
+  bad_parameter: 'malformed',
+  bad_request: 'malformed',
+  method_not_allowed: 'malformed',
+  uri_too_long: 'malformed',
+  rate_limited: 'limited',
+};
+
+/** The UTC day of a time (milliseconds since 1970), in days since 1970. */
+export function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS);
+}
+
+/** Creates counts of which nothing is to be stored. */
+export function createUsage(clock: Clock): Usage {
+  return { clock, latest: new Map(), unsaved: [] };
+}
+
+/** Counts a request of a key; `code` is the code of the refusal, or null for a request that succeeded. */
+export function countUsage({ clock, latest, unsaved }: Usage, identifier: string, code: ErrorCode | null): void {
+  const nowMs = clock.nowMs();
+  const day = dayOf(nowMs);
+  let tally = latest.get(identifier);
+  if (tally?.day !== day) {
+    tally = { identifier, day, ...eachOutcome(() => 0), lastUsedAt: 0 };
+    latest.set(identifier, tally);
+    unsaved.push(tally);
+  }
+  tally[code === null ? 'ok' : (OUTCOMES[code] ?? 'failed')]++;
+  tally.lastUsedAt = nowMs;
+}
+
+/** Prepares the statement that adds what was counted to the stored counts, for use in a transaction. */
+export function prepareUsageRows(sqlite: Sqlite): (tallies: readonly Tally[]) => void {
+  const add = sqlite.prepare<undefined, [Tally]>(
+    `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
+       VALUES ($identifier, $day, $ok, $notFound, $forbidden, $malformed, $limited, $failed, $lastUsedAt)
+     ON CONFLICT (identifier, day) DO UPDATE SET ok = ok + excluded.ok, not_found = not_found + excluded.not_found,
+       forbidden = forbidden + excluded.forbidden, malformed = malformed + excluded.malformed,
+       limited = limited + excluded.limited, failed = failed + excluded.failed,
+       last_used_at = max(last_used_at, excluded.last_used_at)`,
+  );
+  return (tallies) => {
+    for (const tally of tallies) add.run(tally);
   };
-  return usage;
 }
 
-/** Stores the counts, waiting for a lock if necessary, and closes the connection. */
-export function closeUsage(usage: Usage): void {
-  if (usage.timer !== null) clearTimeout(usage.timer);
-  if (!hasNoUsage(usage.counter) && saveUsage(usage, { waitMs: LAST_WAIT_MS }) === 'locked') {
-    usage.report('error', 'The database is locked; the usage counts of the last seconds are lost.');
-  }
-  usage.store?.close();
+/** Call when all counts were committed, before anything else is counted. */
+export function noteUsageSaved({ latest, unsaved }: Usage): void {
+  latest.clear();
+  unsaved.length = 0;
 }
 
-function scheduleSave(usage: Usage, delayMs: number): Timer {
-  return setTimeout(() => {
-    usage.timer = null;
-    const outcome = saveUsage(usage, { max: MAX_SAVED });
-    if (hasNoUsage(usage.counter)) return;
-    usage.timer ??= scheduleSave(usage, { saved: 1, locked: RETRY_EVERY_MS, failed: SAVE_EVERY_MS }[outcome]);
-  }, delayMs).unref();
-}
+/** How many rows one transaction deletes at most, because it blocks requests that write. */
+const MAX_ROWS_PER_STEP = 500;
 
-/** Stores at most `max` tallies, waiting up to `waitMs` for another process's lock. */
-export function saveUsage(
-  usage: Usage,
-  { max = Number.POSITIVE_INFINITY, waitMs = 0 } = {},
-): 'saved' | 'locked' | 'failed' {
-  const { counter, clock, report } = usage;
-  const taken = takeUsage(counter, max);
-  try {
-    usage.store ??= openUsageStore(usage.databasePath);
-    usage.store.add(taken, waitMs);
-    usage.savedAtMs = clock.monotonicMs();
-  } catch (error) {
-    giveBackUsage(counter, taken);
-    if (error instanceof AppError && error.code === 'busy') return 'locked';
-    if (!usage.isFailing) report('error', 'Usage counts cannot be written; they stay in memory.', error);
-    usage.isFailing = true;
-    return 'failed';
-  }
-  if (usage.isFailing) report('info', 'Usage counts can be written again.');
-  usage.isFailing = false;
-  return 'saved';
+/** Deletes some counts that are older than {@link USAGE_DAYS}. Returns whether more may be left. */
+export function dropOldUsage(sqlite: Sqlite, nowMs: number): boolean {
+  const drop = sqlite.query(
+    'DELETE FROM key_usage WHERE (identifier, day) IN (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)',
+  );
+  const { changes } = drop.run(dayOf(nowMs) - USAGE_DAYS, MAX_ROWS_PER_STEP);
+  return changes === MAX_ROWS_PER_STEP;
 }

@@ -1,10 +1,10 @@
 import { hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
 import { readKey, readOwner } from '../../../shared/keys/record.ts';
 import { keyRevision } from '../../../shared/keys/revision.ts';
-import { countAnswered, countRequests } from '../../../shared/keys/usage-outcomes.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText, numberText } from '../../../shared/text.ts';
+import { countAnswered, countRequests } from '../../../shared/usage/outcomes.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { attemptStatus } from '../html/attempt.ts';

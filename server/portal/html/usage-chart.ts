@@ -1,10 +1,5 @@
-import {
-  countAnswered,
-  countRequests,
-  USAGE_OUTCOMES,
-  type UsageOutcome,
-} from '../../../shared/keys/usage-outcomes.ts';
 import { countText, numberText } from '../../../shared/text.ts';
+import { countAnswered, countRequests, USAGE_OUTCOMES, type UsageOutcome } from '../../../shared/usage/outcomes.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html } from '../../html.ts';
 

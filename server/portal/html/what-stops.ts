@@ -1,8 +1,8 @@
-import { countAnswered } from '../../../shared/keys/usage-outcomes.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText } from '../../../shared/text.ts';
+import { countAnswered } from '../../../shared/usage/outcomes.ts';
 import { type Html, html } from '../../html.ts';
 import { performFor } from '../requests/perform.ts';
 import type { PageContext } from '../requests/request-context.ts';

@@ -1,6 +1,6 @@
-import { countRequests } from '../../../shared/keys/usage-outcomes.ts';
 import type { Level } from '../../../shared/limits/limits.ts';
 import { countText, numberText } from '../../../shared/text.ts';
+import { countRequests } from '../../../shared/usage/outcomes.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';

@@ -3,9 +3,9 @@ import { KEY_STATES, PERMISSIONS } from '../../db/key-columns.ts';
 import { faultOf } from '../../errors.ts';
 import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../../limits/rate-limit.ts';
 import { codePoints } from '../../text.ts';
+import { USAGE_DAYS, USUAL_DAYS } from '../../usage/outcomes.ts';
 import { isIdentifier, readCursor } from '../list-cursor.ts';
 import { normalisePermissions } from '../permissions.ts';
-import { USAGE_DAYS, USUAL_DAYS } from '../usage-outcomes.ts';
 import { INPUT_FACTS } from './input-facts.ts';
 import {
   keeping,

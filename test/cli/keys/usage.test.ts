@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { usageText } from '../../../cli/keys/usage.ts';
 import { DAY_MS, systemClock } from '../../../shared/clock.ts';
-import { dayOf } from '../../../shared/usage/usage-counter.ts';
-import { openUsageStore } from '../../../shared/usage/usage-store.ts';
+import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';
 import { issue, request } from '../../support/keys.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -19,7 +18,6 @@ async function world() {
   await request(deps, { name: 'Waiting' });
   const nowMs = systemClock.nowMs();
   const today = dayOf(nowMs);
-  const store = openUsageStore(deps.config.databasePath);
   const yesterday = {
     ...NOTHING,
     identifier: used,
@@ -29,8 +27,8 @@ async function world() {
     limited: 100,
     lastUsedAt: nowMs - DAY_MS,
   };
-  store.add([yesterday, { ...NOTHING, identifier: used, day: today, ok: 1, lastUsedAt: nowMs - 3_600_000 }], 0);
-  store.close();
+  const earlier = { ...NOTHING, identifier: used, day: today, ok: 1, lastUsedAt: nowMs - 3_600_000 };
+  prepareUsageRows(deps.db.$client)([yesterday, earlier]);
   const variables = { DATABASE_PATH: deps.config.databasePath };
   const run = (...words: string[]) => runCommand(['keys', ...words], { variables });
   return { used, idle, run, nowMs };

@@ -137,12 +137,12 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       expect(await runCommand(words, { variables })).toMatchObject({ code: 0, stderr: '' });
     }
     let asked = 1;
-    while (!server.printed().includes('Quotas cannot be written')) {
+    while (!server.printed().includes('Quotas and usage cannot be written')) {
       expect(await remaining()).toBe(first - asked++);
       expect(asked).toBeLessThan(5_000);
       await Bun.sleep(10);
     }
-    expect(server.printed().split('Quotas cannot be written').length).toBe(2);
+    expect(server.printed().split('Quotas and usage cannot be written').length).toBe(2);
     expect((await get(server, '/readyz')).status).toBe(200);
     disk.empty();
     expect(await profilectl(['keys', 'edit', pending, '--name', 'Another'], { variables })).toMatchObject({ code: 0 });
@@ -346,7 +346,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const answer = await get(server, '/api/lookup/username/n7', secret);
     expect([answer.status, await answer.json()]).toMatchObject([200, { id: 7 }]);
     expect(answer.headers.get('ratelimit')).toContain(';r=999995;');
-    await server.see(/Quotas cannot be written/);
+    await server.see(/Quotas and usage cannot be written/);
     const port = { ...readOnly, PORT: `${server.port}` };
     const status = await profilectl(['status', '--json'], { variables: port });
     expect(status).toMatchObject({ code: 0, stderr: '' });

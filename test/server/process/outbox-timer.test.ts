@@ -6,8 +6,7 @@ import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import type { Mailer } from '../../../shared/mail/send.ts';
-import { dayOf } from '../../../shared/usage/usage-counter.ts';
-import { openUsageStore } from '../../../shared/usage/usage-store.ts';
+import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';
 import { onBox } from '../../support/actors.ts';
 import { eventually } from '../../support/eventually.ts';
 import { get, serverOn } from '../../support/http.ts';
@@ -75,10 +74,8 @@ test('nothing is deleted or ended because of its age before the server has run f
   const { identifier } = await issue({ ...deps, mailer }, {}, { expiresAtMs: clock.nowMs() + 431 * DAY_MS });
   revokeKey(deps, { identifier: (await issue({ ...deps, mailer })).identifier, reason: 'No.', by: onBox('root') });
   eraseProfile(deps, 2, onBox('operator'));
-  const store = openUsageStore(deps.config.databasePath);
   const counts = { ok: 1, notFound: 0, forbidden: 0, malformed: 0, limited: 0, failed: 0 };
-  store.add([{ identifier, day: dayOf(clock.nowMs()), ...counts, lastUsedAt: clock.nowMs() }], 0);
-  store.close();
+  prepareUsageRows(deps.db.$client)([{ identifier, day: dayOf(clock.nowMs()), ...counts, lastUsedAt: clock.nowMs() }]);
   const count = (rows: string) => deps.db.$client.query(`SELECT 1 FROM ${rows}`).all().length;
   const found = () => ({
     reminders: count("mails WHERE kind = 'reminder'"),

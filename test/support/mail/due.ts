@@ -1,9 +1,9 @@
+import type { Report } from '../../../server/portal/services.ts';
 import { openBeside } from '../../../shared/db/open-beside.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import type { ServerDeps } from '../../../shared/deps.ts';
 import * as outbox from '../../../shared/mail/outbox.ts';
 import { storeReminders } from '../../../shared/mail/reminders.ts';
-import type { Report } from '../../../shared/usage/usage.ts';
 
 /** Does what the server's timers do: stores due reminders, drops old mails and sends due ones. */
 export async function sendDueMails(deps: ServerDeps, report: Report, withReminders: boolean): Promise<void> {

@@ -5,8 +5,10 @@ import { guardDatabase } from '../../shared/db/faults.ts';
 import { openBeside } from '../../shared/db/open-beside.ts';
 import { prepareWrite } from '../../shared/db/write.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { Limits } from '../../shared/limits/limits.ts';
+import type { Changes } from '../../shared/limits/limits.ts';
 import { prepareQuotaRows } from '../../shared/limits/stored.ts';
+import { noteUsageSaved, prepareUsageRows, type Usage } from '../../shared/usage/usage.ts';
+import type { Serving } from '../http/serving.ts';
 import type { Report } from '../portal/services.ts';
 import { repeat } from './repeating.ts';
 
@@ -21,12 +23,12 @@ const RETRY_FAILED_MS = 5_000;
 const LAST_WAIT_MS = 5_000;
 
 /**
- * Stores once a second what keys have spent of their rate limits. The commit does not wait for the disk; a thread of the runtime
- * does, so that a power cut loses no more than a crash. `stop` stores the rest.
+ * Stores once a second what keys have spent of their rate limits, and how they were used. The commit does not wait for the disk;
+ * a thread of the runtime does, so that a power cut loses no more than a crash. `stop` stores the rest.
  */
-export function startSavingQuotas(
+export function startSavingCounts(
   databasePath: string,
-  limits: Pick<Limits, 'changes'>,
+  { limits, usage }: Pick<Serving, 'limits' | 'usage'>,
   report: Report,
 ): { stop: () => Promise<void> } {
   let store: ReturnType<typeof openStore> | null = null;
@@ -36,20 +38,21 @@ export function startSavingQuotas(
   async function save(waitMs: number, isLast: boolean): Promise<number> {
     try {
       const changes = limits.changes(isLast);
-      if (changes === null) return SAVE_EVERY_MS;
+      if (changes === null && usage.unsaved.length === 0) return SAVE_EVERY_MS;
       // Opened here and not at the start, because a server also works on a disk that is read-only.
       store ??= openStore(databasePath);
-      const { sqlite, add } = store;
-      const write = () => withBusyTimeout(sqlite, waitMs, () => add(changes.row, changes.neededFrom));
-      guardDatabase(databasePath, write);
-      changes.noteSaved();
+      const { sqlite, write } = store;
+      guardDatabase(databasePath, () => withBusyTimeout(sqlite, waitMs, () => write(changes, usage)));
+      changes?.noteSaved();
+      noteUsageSaved(usage);
       await syncLog(sqlite);
-      if (isFailing) report('info', 'Quotas can be written again.');
+      if (isFailing) report('info', 'Quotas and usage can be written again.');
       isFailing = false;
       return SAVE_EVERY_MS;
     } catch (error) {
       if (error instanceof AppError && error.code === 'busy' && !isLast) return RETRY_LOCKED_MS;
-      if (!isFailing) report('error', 'Quotas cannot be written; they are only kept in memory.', error);
+      const effect = isLast ? 'what was not written yet is lost' : 'they are only kept in memory';
+      if (isLast || !isFailing) report('error', `Quotas and usage cannot be written; ${effect}.`, error);
       isFailing = true;
       return RETRY_FAILED_MS;
     }
@@ -67,7 +70,13 @@ export function startSavingQuotas(
 
 function openStore(databasePath: string) {
   const sqlite = openBeside(databasePath, 0, { isDurable: false });
-  return { sqlite, add: prepareWrite(sqlite, prepareQuotaRows(sqlite)) };
+  const addQuotas = prepareQuotaRows(sqlite);
+  const addUsage = prepareUsageRows(sqlite);
+  const write = prepareWrite(sqlite, (changes: Changes | null, { unsaved }: Usage) => {
+    if (changes !== null) addQuotas(changes.row, changes.neededFrom);
+    addUsage(unsaved);
+  });
+  return { sqlite, write };
 }
 
 /** Flushes the write-ahead log to the disk. */

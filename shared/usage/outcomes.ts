@@ -26,9 +26,3 @@ export const USAGE_DAYS = 400;
 
 /** The default number of days of usage to show. */
 export const USUAL_DAYS = 30;
-
-/** The usage of one key on one day (days since 1970, UTC) that is not stored yet. */
-export type Tally = Record<UsageOutcome, number> & { identifier: string; day: number; lastUsedAt: number };
-
-/** A tally in memory; requests are counted in it until it is taken to be stored. */
-export type OpenTally = Tally & { isTaken: boolean };
