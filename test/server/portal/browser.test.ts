@@ -1,14 +1,12 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createPortalServices } from '../../../server/portal/services.ts';
-import { handOver } from '../../../shared/sign-in/hand-over.ts';
 import { importLines } from '../../support/import.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { freePort } from '../../support/network/proxy.ts';
-import { countingCodes, openerFor, testAccess } from '../../support/portal/access.ts';
+import { countingCodes, testAccess } from '../../support/portal/access.ts';
 import { keepCookie, type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
-import { expectUsable } from '../../support/portal/looking.ts';
 import { PAGES } from '../../support/portal/page-routes.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
 import { countUnended } from '../../support/portal/sessions-rows.ts';
@@ -110,28 +108,7 @@ describe.skipIf(!hasChromium)('no page of another origin changes anything', () =
   }, 90_000);
 });
 
-describe.skipIf(!hasChromium)('the pages are accessible', () => {
-  test('axe finds no violations and nothing is cut off, at 320 and 1280 pixels, light and dark', async () => {
-    const { page, troubles } = await openPage(`${plain.server.url}/developers`, WIDE);
-    const go = async (path: string) => {
-      await page.goto(plain.server.url + path);
-      await expectUsable(page);
-    };
-    await expectUsable(page);
-    // Once it was refused, the page has everything that it had at first, and more.
-    await page.goto(`${plain.server.url}/developers/sign-in`);
-    await page.getByRole('button', { name: 'Send me a code' }).click();
-    await page.getByRole('alert').waitFor();
-    await expectUsable(page);
-    await go('/developers/sign-in/code');
-    await keepCookie(page.context(), signInOwner(plain.world.access, 7), plain.server.url);
-    const handedOver = new URL(handOver(plain.world.access, { uid: 7 }, openerFor(plain.world.access)).address);
-    await go(handedOver.pathname + handedOver.search);
-    await go('/developers/nothing');
-    // Only the statuses of refused pages are reported, and no violation of the policy.
-    expect(troubles.filter((text) => !/422|404/.test(text))).toEqual([]);
-  }, 60_000);
-
+describe.skipIf(!hasChromium)('the pages of visitors', () => {
   test('by keyboard alone and without scripts, an owner corrects a refused form, signs in, signs out and reports a secret', async () => {
     const { page } = await openPage(`${plain.server.url}/developers`, { ...WIDE, isWithoutScripts: true });
     const { keyboard } = page;

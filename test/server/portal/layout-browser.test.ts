@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { html } from '../../../server/html.ts';
-import { layPage } from '../../../server/portal/html/layout.ts';
 import { issue } from '../../support/keys.ts';
-import { type OpenPage, resize, type Size, startBrowser } from '../../support/portal/browser.ts';
+import { type OpenPage, type Size, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
-import { hiddenInFocus } from '../../support/portal/looking.ts';
 import { ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
 import { serverOfPages } from '../../support/portal/pages.ts';
 
@@ -125,88 +122,4 @@ describe.skipIf(!hasChromium)('a page', () => {
     for (let presses = 0; presses < 3; presses++) await plain.page.keyboard.press('Tab');
     expect(await plain.page.getByRole('link', { name: 'Sessions' }).isVisible()).toBe(false);
   }, 30_000);
-});
-
-describe.skipIf(!hasChromium)('the bar on a phone', () => {
-  test('has two lines, and space for the longest names of a service and an admin', async () => {
-    const { page } = await openPage(`${server.url}/developers/found`, { width: 390, colorScheme: 'light' });
-    const config = { ...world.access.config, publicName: 'The longest of all names of 40 letters..' };
-    for (const [kind, name, most] of [
-      ['owner', 'ada', 90],
-      ['admin', 'Grace', 90],
-      ['admin', 'W'.repeat(64), 200],
-    ] as const) {
-      for (const width of most === 90 ? [390] : [320, 390]) {
-        await resize(page, width);
-        const visitor = { kind, name, path: '/developers/admin', waiting: 1_200 };
-        const laid = layPage(most === 90 ? world.access.config : config, visitor, {
-          title: 'Requests',
-          body: html`<h1>x</h1>`,
-        });
-        await page.setContent(laid.html);
-        const { height = 0 } = (await page.locator('.top').boundingBox()) ?? {};
-        expect([kind, name, height <= most]).toEqual([kind, name, true]);
-        await page.locator('.nav summary').click();
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-        const [brand, menu] = [
-          await page.locator('.brand').boundingBox(),
-          await page.locator('.nav summary').boundingBox(),
-        ];
-        expect((brand?.x ?? 0) + (brand?.width ?? 0)).toBeLessThanOrEqual(menu?.x ?? 0);
-      }
-    }
-  }, 30_000);
-});
-
-describe.skipIf(!hasChromium)('sticky elements never hide the focused element', () => {
-  test.each([KEY, '/docs', '/developers/keys/new', '/developers/sessions'])(
-    'of %s in windows of three sizes, forwards and backwards',
-    async (path) => {
-      const { page } = await windowOn(path, WIDE);
-      const windows = [
-        [1280, 800],
-        [320, 200],
-        [390, 844],
-      ] as const;
-      for (const [width, height] of windows) {
-        await resize(page, width, height);
-        expect([width, await hiddenInFocus(page)]).toEqual([width, []]);
-      }
-    },
-    60_000,
-  );
-});
-
-describe.skipIf(!hasChromium)('the frame of a page', () => {
-  test('has the footer at the bottom of the window if the page is short, and long lines scroll by themselves', async () => {
-    const { page } = await windowOn('/developers/found', WIDE);
-    const foot = await page.locator('footer').boundingBox();
-    expect((foot?.y ?? 0) + (foot?.height ?? 0)).toBe(844);
-    await resize(page, 390);
-    await page.goto(server.url + KEY);
-    const pre = "document.querySelectorAll('figure.code pre')[1]";
-    expect(await page.evaluate(`${pre}.scrollWidth > ${pre}.clientWidth`)).toBe(true);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-    // On one line, beside the button that copies all of it.
-    expect(await page.evaluate(`${pre}.clientHeight < 60`)).toBe(true);
-    await page.getByRole('button', { name: 'Copy the line' }).click();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toStartWith('(trap');
-  });
-
-  test('breaks no line within “e-mail”, and leaves what people edit and addresses as they are', async () => {
-    const { page } = await windowOn('/developers/found', WIDE);
-    const address = '/e-mail?a=>e-mail';
-    const words = 'An E-mail about e-mails ';
-    const body = html`<p>${words.repeat(9)}</p><textarea>${words}</textarea><a href="${address}">x</a>`;
-    await page.setContent(layPage(world.access.config, null, { title: 'x', body }).html);
-    for (const width of [320, 345, 360, 385, 415]) {
-      await resize(page, width);
-      const lines = await page.evaluate(
-        "[...document.querySelectorAll('.word')].map((one) => one.getClientRects().length)",
-      );
-      expect([width, lines]).toEqual([width, Array(18).fill(1)]);
-    }
-    expect(await page.locator('textarea').inputValue()).toBe(words);
-    expect(await page.locator('main a').getAttribute('href')).toBe(address);
-  });
 });

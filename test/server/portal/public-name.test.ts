@@ -1,12 +1,9 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAdmin } from '../../../shared/admins/admins.ts';
 import { onBox } from '../../support/actors.ts';
 import { secretOf } from '../../support/portal/admins.ts';
-import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
-import { hasChromium } from '../../support/portal/chromium.ts';
-import { expectContrast, expectUsable } from '../../support/portal/looking.ts';
 import { ownerWorld } from '../../support/portal/owner-pages.ts';
 import { serverOfPages, unescaped, visit } from '../../support/portal/pages.ts';
 import { tempFolder } from '../../support/world.ts';
@@ -55,24 +52,4 @@ test('the OpenAPI document and passkeys have the name', async () => {
     origin: 'http://localhost:3000',
     name: 'Link<hive> & Co',
   });
-});
-
-const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
-
-describe.skipIf(!hasChromium)('in a browser', () => {
-  test('everything is readable in light and dark, a script in the logo does not run, and no policy is violated', async () => {
-    const { page, troubles } = await openPage(`${server.url}/developers/sign-in`, {
-      width: 1280,
-      colorScheme: 'light',
-    });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect(await page.title()).toBe('Sign in – Link<hive> & Co');
-      expect(await page.evaluate<number>("document.querySelector('.brand img').naturalWidth")).toBeGreaterThan(0);
-    }
-    await expectUsable(page);
-    await page.goto(`${server.url}/docs`);
-    expect(troubles).toEqual([]);
-    await expectContrast(page);
-  }, 60_000);
 });

@@ -1,14 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
-import { onBox } from '../../../support/actors.ts';
-import { importLines } from '../../../support/import.ts';
-import { DESCRIPTION, issue, keysListed, request } from '../../../support/keys.ts';
-import { type OpenPage, type Size, startBrowser } from '../../../support/portal/browser.ts';
-import { hasChromium } from '../../../support/portal/chromium.ts';
-import { expectUsable } from '../../../support/portal/looking.ts';
-import { ADA, type OwnerWorld, ownerWorld, useKey } from '../../../support/portal/owner-pages.ts';
-import { serverOfPages } from '../../../support/portal/pages.ts';
+import { DESCRIPTION, issue, keysListed } from '../../support/keys.ts';
+import { type OpenPage, type Size, startBrowser } from '../../support/portal/browser.ts';
+import { hasChromium } from '../../support/portal/chromium.ts';
+import { type OwnerWorld, ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
+import { serverOfPages } from '../../support/portal/pages.ts';
 
 // The owners' pages in a real Chromium, as an owner uses them: by hand, by keyboard, on a narrow screen.
 
@@ -154,45 +150,6 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(troubles.filter((text) => !text.includes('422'))).toEqual([]);
   }, 60_000);
 
-  test('sees at 390 pixels the scale beside the chart, and its first day and today below, on one line without overlap', async () => {
-    const keyInUse = async ({ access }: OwnerWorld) => {
-      const { identifier } = await issue(access, { profile: 'ada' });
-      useKey(access, identifier, 25, 2_553);
-      return `/developers/keys/${identifier}`;
-    };
-    const { page } = await windowOn(keyInUse, { width: 390, colorScheme: 'light' });
-    const boxOf = async (text: string) => {
-      const box = await page.locator('.usage').getByText(text, { exact: true }).boundingBox();
-      return box as NonNullable<typeof box>;
-    };
-    const chart = await page.locator('.usage svg').boundingBox();
-    const [first, last, top, none] = await Promise.all(
-      ['3 Dec', 'today so far', '4\u202f000', '0'].map((text) => boxOf(text)),
-    );
-    if (!first || !last || !top || !none || !chart) throw new Error('A label is missing.');
-    expect(first.y).toBe(last.y);
-    expect(first.x + first.width).toBeLessThan(last.x);
-    expect(first.y).toBeGreaterThanOrEqual(chart.y + chart.height);
-    // The first day begins where the chart does, and today ends there.
-    expect([Math.round(first.x), Math.round(last.x + last.width)]).toEqual([
-      Math.round(chart.x),
-      Math.round(chart.x + chart.width),
-    ]);
-    for (const label of [top, none]) expect(label.x + label.width).toBeLessThanOrEqual(chart.x);
-    expect(top.y).toBeLessThan(none.y);
-    expect(await page.locator('.usage figcaption').textContent()).toBe(' answered  refused busiest day 3\u202f833');
-    // Every bar, today's too, has the colour that the legend explains.
-    const colours = await page.evaluate<boolean[]>(`(() => {
-      const look = (one) => getComputedStyle(one);
-      const [answered, refused] = ['ok', 'other'].map((kind) => document.querySelector('.swatch.' + kind));
-      return [...document.querySelectorAll('.usage rect')].map((bar) => {
-        const isRight = bar.matches('.ok') ? look(bar).fill === look(answered).backgroundColor : look(bar).stroke === look(refused).borderTopColor;
-        return isRight && look(bar).opacity === '1' && look(bar.parentElement).opacity === '1';
-      });
-    })()`);
-    expect(colours).toEqual(Array(50).fill(true));
-  }, 60_000);
-
   test('sees the usage of an Active key, and how many characters a request for its replacement has, at 1280 pixels', async () => {
     const { world, page, troubles } = await windowOn('/developers', { width: 1280, colorScheme: 'light' });
     const { access } = world;
@@ -223,77 +180,4 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(successor).toMatchObject({ name: 'Badge bot 😀', successorOf: identifier });
     expect(troubles).toEqual([]);
   }, 60_000);
-});
-
-/** Markup, ends of surrounding elements, bidirectional control characters and an astral character. */
-const MARK = `"'></textarea></title></bdi><script>mark()</script><img src=x onerror=mark()><a href=//evil.example>x</a>\u202e\u2067 😀`;
-
-/** Keys whose every text that people write is the mark, and the paths of all pages of their owner. */
-async function markedPaths({ access }: OwnerWorld) {
-  const more = {
-    description: `${DESCRIPTION}\n${MARK}`,
-    projectUrl: `https://example.org/?${MARK.replaceAll(/\s/g, '')}`,
-    expectedUsage: MARK,
-  };
-  const active = (
-    await issue(access, { profile: 'ada', name: MARK, ...more }, { expiresAtMs: access.clock.nowMs() + 86_400_000 })
-  ).identifier;
-  const rejected = await request(access, { profile: 'ada', name: MARK, ...more });
-  await rejectKey(access, { identifier: rejected, reason: MARK, by: onBox('root') });
-  const pending = await request(access, { profile: 'ada', name: MARK, ...more, successorOf: active });
-  useKey(access, active, 4);
-  const keys = '/developers/keys';
-  const paths = [
-    '/developers/found',
-    ...['', '/new', `/${active}`, `/${pending}`].map((rest) => keys + rest),
-    ...[`/${active}/rename`, `/${active}/revoke`, `/${pending}/withdraw`].map((rest) => keys + rest),
-  ];
-  // Pages that have hardly anything which one of these does not have.
-  const alike = [`/new?successor-of=${active}`, `/${rejected}`, '/zzzzzzzz'].map((rest) => keys + rest);
-  return { paths, alike, active, pending };
-}
-
-describe.skipIf(!hasChromium)('every page of an owner', () => {
-  test('shows markup, bidirectional and astral characters as text, runs none of it, and is accessible and not cut off, at 320 and 1280 pixels, light and dark', async () => {
-    const { world, page, troubles, go } = await windowOn('/developers/found', { width: 1280, colorScheme: 'light' });
-    const { paths, alike, active, pending } = await markedPaths(world);
-    const checkTexts = async () => {
-      expect(await page.locator('img, main a[href*="evil"]').count()).toBe(0);
-      expect(await page.evaluate('typeof mark')).toBe('undefined');
-      // A bidirectional control character does not affect the text after it.
-      const turned =
-        "[...document.querySelectorAll('main *')].some((one) => getComputedStyle(one).direction !== 'ltr' && one.localName !== 'bdi')";
-      expect(await page.evaluate(turned)).toBe(false);
-      expect(await page.locator('footer').textContent()).toContain('Found a secret?');
-    };
-    for (const path of [...paths, ...alike]) {
-      if (path !== new URL(page.url()).pathname) await go(path);
-      await checkTexts();
-      // The name in the heading, description, project URL and expected usage; on the Active key's, its replacement's name.
-      for (const [identifier, times] of [
-        [active, 5],
-        [pending, 4],
-      ] as const) {
-        if (path !== `/developers/keys/${identifier}`) continue;
-        expect((await page.locator('main').textContent())?.split('<script>mark()</script>')).toHaveLength(times + 1);
-      }
-      // The same in refused forms: each field of each form, with control characters too. These have everything that they had at
-      // first, and more.
-      if (/new$|rename$|revoke$/.test(path)) {
-        const fields = page.locator('main input:not([type=hidden], [type=checkbox]), main textarea');
-        for (let at = 0; at < (await fields.count()); at++) await fields.nth(at).fill(`\u0007${MARK}`);
-        await page.locator('main button').click();
-        await page.getByRole('alert').waitFor();
-        await checkTexts();
-        const kept = await fields.evaluateAll((all) => all.map((one) => (one as unknown as { value: string }).value));
-        expect(kept).toEqual(kept.map(() => `\u0007${MARK}`));
-      }
-      if (paths.includes(path)) await expectUsable(page);
-    }
-    // Statuses of refused forms and of an unknown key; a violation of the policy would be listed too.
-    expect(troubles.filter((text) => !/\b(422|404)\b/.test(text))).toEqual([]);
-    await importLines(world.access, [{ ...ADA, banned: true }]);
-    await go('/developers/keys');
-    await expectUsable(page);
-  }, 120_000);
 });
