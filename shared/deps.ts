@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import type { Db, Opened } from './db/connect.ts';
@@ -43,9 +44,15 @@ export function createMailDeps(config: Config): Pick<Deps, 'clock' | 'mailer' | 
       return createMailer(mail, mailFrom, {
         senderName: publicName,
         replyTo: contact !== null && isMailAddress(contact) ? contact : null,
-        machine: new URL(publicUrl).hostname,
+        machine: machineOf(publicUrl),
       });
     },
     config,
   };
+}
+
+/** How EHLO names this machine: an IP address stands in brackets (RFC 5321, section 4.1.3). */
+function machineOf(publicUrl: string): string {
+  const { hostname } = new URL(publicUrl);
+  return isIP(hostname) === 4 ? `[${hostname}]` : hostname.replace(/^\[/, '[IPv6:');
 }

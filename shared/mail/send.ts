@@ -175,6 +175,10 @@ const ADVICE: Record<string, string> = {
   RCPT: "check the recipient's e-mail address",
 };
 
+/** How Microsoft 365 answers (535 5.7.139) where it has switched off passwords for SMTP. */
+const NO_PASSWORDS =
+  'it accepts no passwords (basic login) for this account, and this program does not speak XOAUTH2; have them allowed, or send through a relay on this machine';
+
 /**
  * Whether the message was certainly not accepted: the server said so, or the connection failed in a way that only happens
  * before the conversation. A connection that was closed or timed out looks alike before and after the message.
@@ -186,7 +190,9 @@ function outcomeOf(failure: Failure, server: Server, addresses: readonly string[
   if (responseCode >= 400 && responseCode <= 599) {
     const step = (failure.command ?? '').split(' ')[0] ?? '';
     const permanent = responseCode >= 500;
-    const advice = permanent ? (ADVICE[step] ?? 'ask its operator why') : 'try again later';
+    const isWithoutPasswords = step === 'AUTH' && /\b5\.7\.139\b/.test(failure.response ?? '');
+    const known = isWithoutPasswords ? NO_PASSWORDS : ADVICE[step];
+    const advice = permanent ? (known ?? 'ask its operator why') : 'try again later';
     const answer = quoteAnswer(failure.response ?? '', server, addresses);
     const about = step === 'RCPT' || step === 'DATA' ? 'mail' : undefined;
     return refusal(`${name} refused ${step || 'this machine'} ("${answer}"); ${advice}.`, permanent, about);

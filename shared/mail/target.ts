@@ -10,7 +10,8 @@ export type MailTarget =
     };
 
 /** The syntax of `MAIL_URL`, for error messages and help texts. */
-export const MAIL_URL_SYNTAX = 'smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>';
+export const MAIL_URL_SYNTAX =
+  'smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>; percent-encode special characters of user and password (/ is %2F, # is %23, % is %25)';
 
 /** Parses `MAIL_URL`, and percent-decodes user and password; null if it has none of the three forms. */
 export function parseMailUrl(text: string): MailTarget | null {

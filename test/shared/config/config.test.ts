@@ -7,7 +7,7 @@ import { isLoopback } from '../../../shared/net.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const folder = tempFolder();
-const file = (name: string, text: string) => {
+const file = (name: string, text: string | Uint8Array) => {
   const path = join(folder, name);
   writeFileSync(path, text);
   return path;
@@ -15,6 +15,12 @@ const file = (name: string, text: string) => {
 
 const svg = (attributes: string) =>
   `<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" ${attributes}></svg>`;
+
+/** A black pixel. */
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 function faultOf(variables: Record<string, string>): AppError | null {
   try {
@@ -110,16 +116,38 @@ test('the error of each variable says what is allowed', () => {
       { TRUSTED_PROXIES: 'x' },
       'must be a comma-separated list of IP addresses or CIDR blocks, for example 127.0.0.1,10.0.0.0/8.',
     ],
-    [{ MAIL_URL: 'x' }, 'must be smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>.'],
+    [
+      { MAIL_URL: 'x' },
+      'must be smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>; percent-encode special characters of user and password (/ is %2F, # is %23, % is %25).',
+    ],
     [
       { MAIL_URL_FILE: file('no-url', 'x') },
-      'names a file whose text must be smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>.',
+      'names a file whose text must be smtp://user:password@host:587, smtps://user:password@host:465 or file:<folder>; percent-encode special characters of user and password (/ is %2F, # is %23, % is %25).',
     ],
     [{ MAIL_FROM: 'x', MAIL_URL: 'smtp://mail.example.org' }, 'must be one plain e-mail address.'],
     [{ ADMIN_EMAIL: 'x' }, 'must be one plain e-mail address, or several separated by commas.'],
     [{ PUBLIC_NAME: 'x\ny' }, 'must be one line of 1 to 40 characters, not all of them invisible.'],
     [{ PUBLIC_LOGO: '/x' }, "names a file that can't be read: /x."],
-    [{ PUBLIC_LOGO: file('x.gif', 'GIF89a') }, `must name an SVG or PNG file: ${join(folder, 'x.gif')}.`],
+    [
+      { PUBLIC_LOGO: file('x.gif', 'GIF89a') },
+      `must name an SVG or PNG file: ${join(folder, 'x.gif')} is neither: it begins with no <svg>.`,
+    ],
+    [
+      { PUBLIC_LOGO: file('page.svg', `<!DOCTYPE html><html><body>${svg('viewBox="0 0 9 9"')}</body></html>`) },
+      `must name an SVG or PNG file: ${join(folder, 'page.svg')} is neither: it begins with no <svg>.`,
+    ],
+    [
+      { PUBLIC_LOGO: file('empty.svg', svg('viewBox="0 0 0 0"')) },
+      `must name a picture with a size: ${join(folder, 'empty.svg')} has none.`,
+    ],
+    [
+      { PUBLIC_LOGO: file('bare.svg', '<svg viewBox="0 0 9 9"/>') },
+      `must name an SVG or PNG file: ${join(folder, 'bare.svg')} lacks xmlns="http://www.w3.org/2000/svg", without which browsers do not show it.`,
+    ],
+    [
+      { PUBLIC_LOGO: file('head.png', PNG.subarray(0, 33)) },
+      `must name an SVG or PNG file: ${join(folder, 'head.png')} is an incomplete PNG.`,
+    ],
     [{ PUBLIC_LOGO: file('big', 'x'.repeat(32_769)) }, `names a file larger than 32 KiB: ${join(folder, 'big')}.`],
     [
       { PUBLIC_LOGO: file('wide.svg', svg('viewBox="0 0 32 16"')) },
@@ -176,6 +204,14 @@ test('MAIL_URL is parsed, with user and password percent-decoded', () => {
   expect(mail('file:///var/mails')).toEqual({ kind: 'folder', folder: '/var/mails' });
 });
 
+test('a password in MAIL_URL with / # % that is not encoded is refused, which says to encode it', () => {
+  for (const password of ['a/b', 'a#b', '100%', 'a?b']) {
+    const { message = '' } = faultOf({ MAIL_URL: `smtp://bob:${password}@mail.example.org:587` }) ?? {};
+    expect(message).toContain('percent-encode special characters of user and password');
+    expect(message).not.toContain(password);
+  }
+});
+
 test('a secret can be read from a file, without its line end', () => {
   expect(readConfig({ METRICS_TOKEN_FILE: file('token', 'abc\n') }).metricsToken).toBe('abc');
 });
@@ -191,17 +227,12 @@ test('PUBLIC_NAME may have invisible characters that join visible ones', () => {
 });
 
 test('PUBLIC_NAME and PUBLIC_LOGO accept what their errors say is allowed', () => {
-  const png = Buffer.alloc(40);
-  png.set([
-    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 64, 0, 0, 0, 64,
-  ]);
-  const path = join(folder, 'logo.png');
-  writeFileSync(path, png);
+  const path = file('logo.png', PNG);
   const { publicName, publicLogo } = readConfig({
     PUBLIC_NAME: `Łink 😀${'x'.repeat(34)}`,
     PUBLIC_LOGO: path,
   });
-  expect([[...publicName].length, publicLogo]).toEqual([40, `data:image/png;base64,${png.toString('base64')}`]);
+  expect([[...publicName].length, publicLogo]).toEqual([40, `data:image/png;base64,${PNG.toString('base64')}`]);
   for (const attributes of ['viewBox="0 0 32 32"', "viewBox='-1,-1 2.5,2.5'", 'width="48" height="48px"']) {
     expect(readConfig({ PUBLIC_LOGO: file('logo.svg', svg(attributes)) }).publicLogo).toStartWith(
       'data:image/svg+xml;base64,',

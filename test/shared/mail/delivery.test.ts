@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { createMailDeps } from '../../../shared/deps.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
 import { readMail } from '../../support/mail/mime.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
 import { TEST_CA } from '../../support/network/certificates.ts';
+import { testConfig } from '../../support/world.ts';
 import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
 const ACCEPTED = { outcome: 'accepted' } as const;
@@ -15,6 +17,17 @@ describe('a mail server receives', () => {
     expect(smtp.received.map(({ from, to }) => ({ from, to }))).toEqual([{ from: FROM, to: [TO] }]);
     const mail = readMail(smtp.received[0]?.raw ?? '');
     expect(mail.text).toBe(sampleMail().text);
+  });
+
+  test.each([
+    ['https://api.example.org/lookup', 'api.example.org'],
+    ['http://127.0.0.1:3000', '[127.0.0.1]'],
+    ['http://[::1]:3000', '[ipv6:::1]'],
+  ])('the host of PUBLIC_URL %s in EHLO', async (PUBLIC_URL, host) => {
+    const smtp = await startSmtp();
+    const mailer = await createMailDeps(testConfig({ PUBLIC_URL, MAIL_URL: smtp.url, MAIL_FROM: FROM })).mailer();
+    expect(await mailer?.send(sampleMail())).toEqual(ACCEPTED);
+    expect(smtp.received.map(({ ehlo }) => ehlo)).toEqual([host]);
   });
 
   test('headers that name the sender, but not this machine or program', async () => {

@@ -60,6 +60,10 @@ describe('refused: the server said no, which is about itself before the recipien
       return delivery.outcome === 'refused' ? delivery.reason : '';
     };
     expect(await reasonAt('AUTH')).toContain('check the user and password in MAIL_URL');
+    const basic = await sendTo(
+      await broken('AUTH', '535 5.7.139 Authentication unsuccessful, basic authentication is disabled.'),
+    );
+    expect(basic).toMatchObject({ reason: expect.stringContaining('it accepts no passwords (basic login)') });
     expect(await reasonAt('MAIL')).toContain('check MAIL_FROM');
     expect(await reasonAt('RCPT')).toContain("check the recipient's e-mail address");
     expect(await reasonAt('dot')).toContain('refused DATA ("550 5.0.0 no"); ask its operator why');

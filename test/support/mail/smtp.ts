@@ -6,7 +6,15 @@ import { noteSecretsIn } from '../secret-search.ts';
 import { type Conversation, converse } from './smtp-dialogue.ts';
 
 /** A message that a test server accepted; `raw` is the whole message with `\r\n` line ends. */
-export type ReceivedMail = { from: string; to: string[]; raw: string; overTls: boolean; user: string | null };
+export type ReceivedMail = {
+  from: string;
+  to: string[];
+  raw: string;
+  overTls: boolean;
+  user: string | null;
+  /** How the sender called itself. */
+  ehlo: string;
+};
 
 /** A step that a test server refuses, with its reply, for example `450 4.2.0 try later`. */
 export type SmtpFailures = Partial<Record<'connect' | 'mail' | 'rcpt' | 'data', string>>;
@@ -118,6 +126,7 @@ function receiver(setup: SmtpSetup, failures: SmtpFailures, received: ReceivedMa
         to: rcptTo.map((address) => address.address),
         raw: Buffer.concat(chunks).toString('latin1'),
         overTls: session.secure,
+        ehlo: String(session.hostNameAppearsAs),
         user: (session.user as unknown as string | false | undefined) || null,
       };
       noteSecretsIn(mail.raw);
