@@ -2,9 +2,11 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { systemClock } from '../shared/clock.ts';
+import { guardDatabase } from '../shared/db/faults.ts';
 import { AppError } from '../shared/errors.ts';
 import { checkDatabase } from '../shared/files/check.ts';
 import { copyDatabase, recordBackup } from '../shared/files/copy.ts';
+import { emptyLog } from '../shared/files/log.ts';
 import { prepareRestore, type Restored } from '../shared/files/restore.ts';
 import { vacuumDatabase } from '../shared/files/vacuum.ts';
 import { sweepBeside } from '../shared/sign-in/sweep.ts';
@@ -66,6 +68,7 @@ Examples:
   db.command('vacuum')
     .description('Rewrite the database file, without any text of erased profiles.')
     .addOption(new Option('--from-server <program>', 'the server that starts this command').hideHelp())
+    .addOption(new Option('--log-only', 'empty only the write-ahead log').hideHelp())
     .addHelpText(
       'after',
       `
@@ -110,9 +113,16 @@ function check(command: Command): Promise<void> {
   });
 }
 
-function vacuum(options: { fromServer?: string }, command: Command): Promise<void> {
+/** How long emptying the log waits for readers, in milliseconds. */
+const LOG_WAIT_MS = 200;
+
+function vacuum(options: { fromServer?: string; logOnly?: true }, command: Command): Promise<void> {
   refuseOtherProgram(options.fromServer);
   return withDatabase(command, 'use', (db) => {
+    if (options.logOnly === true) {
+      guardDatabase(db.$client.filename, () => emptyLog(db.$client, LOG_WAIT_MS));
+      return printJson({ milliseconds: 0 });
+    }
     lowerPriority();
     const steps = createSteps();
     try {

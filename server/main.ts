@@ -12,7 +12,7 @@ import { startSavingCounts } from './upkeep/counts.ts';
 import { startOutboxTimer } from './upkeep/outbox.ts';
 import type { Repeating } from './upkeep/repeating.ts';
 import { startSweepTimer } from './upkeep/sweep.ts';
-import { startVacuumTimer, type VacuumOptions } from './upkeep/vacuum.ts';
+import { startLogTimer, startVacuumTimer, type VacuumOptions } from './upkeep/vacuum.ts';
 
 const STDOUT = 1;
 
@@ -92,7 +92,7 @@ function runUntilStopped(
   const timers: readonly Repeating[] = [
     startOutboxTimer({ deps, log }, portal.sendMails),
     startSweepTimer(portal, reportTo(log), deps.config.databasePath),
-    ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum)]),
+    ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum), startLogTimer(deps, log, vacuum)]),
   ];
   const counts = startSavingCounts(deps.config.databasePath, service, reportTo(log));
   const stop = async () => {

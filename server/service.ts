@@ -1,5 +1,5 @@
+import { isReady } from '../shared/db/migrate.ts';
 import { closeReader, openReader } from '../shared/db/reader.ts';
-import { isReady } from '../shared/db/ready.ts';
 import type { ServerDeps } from '../shared/deps.ts';
 import { prepareVerifier } from '../shared/keys/verify.ts';
 import { openLimits } from '../shared/limits/limits.ts';
@@ -42,7 +42,7 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
     metrics: config.metricsToken === null ? null : createMetrics(deps),
     lookup: prepareLookup(reader),
     leaderboard: prepareLeaderboard(reader, clock),
-    isReady: () => isReady(db),
+    isReady: () => isReady(db.$client),
     portal: portal ?? createPortal(() => service.deps.config, report, limits),
   };
   return service;

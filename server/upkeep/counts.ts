@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
-import { withBusyTimeout } from '../../shared/db/busy-timeout.ts';
-import type { Sqlite } from '../../shared/db/connect.ts';
+import { type Sqlite, withBusyTimeout } from '../../shared/db/connect.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
 import { openBeside } from '../../shared/db/open-beside.ts';
 import { prepareWrite } from '../../shared/db/write.ts';

@@ -1,5 +1,6 @@
 import type { ServerDeps } from '../../shared/deps.ts';
 import { AppError, fileRefusal } from '../../shared/errors.ts';
+import { logBytes, MAX_LOG_BYTES } from '../../shared/files/log.ts';
 import { isVacuumWanted } from '../../shared/files/vacuum.ts';
 import type { Log } from '../observability/log.ts';
 import { cantStart } from './own-program.ts';
@@ -54,6 +55,29 @@ export function startVacuumTimer(
     return timer.stop();
   };
   return { ...timer, stop };
+}
+
+/** How often the length of the write-ahead log is looked at, and the pause after a child was started to empty it. */
+const LOOK_MS = 1_000;
+const LOG_PAUSE_MS = 10_000;
+
+/**
+ * Has a child process empty the write-ahead log when it has grown long: a checkpoint in the server would hold up every
+ * request. A failure is logged once, and tried again after a pause; the last connection that is closed empties the log, too.
+ */
+export function startLogTimer({ config }: Pick<ServerDeps, 'config'>, log: Log, { command }: VacuumOptions): Repeating {
+  let isFailing = false;
+  return repeat(async () => {
+    if (logBytes(config.databasePath) < MAX_LOG_BYTES) return LOOK_MS;
+    try {
+      await runChild([...command, '--log-only'], () => {});
+      isFailing = false;
+    } catch (cause) {
+      if (!isFailing) log.event('warn', 'The write-ahead log could not be emptied, and grows.', { cause });
+      isFailing = true;
+    }
+    return LOG_PAUSE_MS;
+  }, LOOK_MS);
 }
 
 /** The exit code of a command that should be tried again later: `try_later` in `shared/errors.ts`. */

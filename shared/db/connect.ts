@@ -149,3 +149,25 @@ export function beginSnapshot(sqlite: Sqlite): Disposable {
   sqlite.run('BEGIN');
   return { [Symbol.dispose]: () => void sqlite.run('ROLLBACK') };
 }
+
+/**
+ * Runs a function with a different busy timeout: how long the connection waits for other connections' locks (0: not at
+ * all). The previous timeout is restored afterwards.
+ */
+export function withBusyTimeout<T>(sqlite: Sqlite, timeoutMs: number, act: () => T): T {
+  const { timeout } = sqlite.query('PRAGMA busy_timeout').get() as { timeout: number };
+  sqlite.run(`PRAGMA busy_timeout = ${timeoutMs}`);
+  try {
+    return act();
+  } finally {
+    sqlite.run(`PRAGMA busy_timeout = ${timeout}`);
+  }
+}
+
+/**
+ * Switches automatic checkpoints off: within a COMMIT they copy the write-ahead log into the database, which in the server
+ * would hold up every request for as long as the disk takes. Somebody else has to do it (`shared/files/log.ts`).
+ */
+export function leaveLogAlone(sqlite: Sqlite): void {
+  sqlite.run('PRAGMA wal_autocheckpoint = 0');
+}

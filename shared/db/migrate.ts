@@ -117,3 +117,12 @@ export function applyMigrations(sqlite: Sqlite, migrations: readonly string[]): 
   for (const migration of migrations.slice(schemaVersion(sqlite))) sqlite.run(migration);
   sqlite.run(`PRAGMA user_version = ${migrations.length}`);
 }
+
+/** Whether the database is open, belongs to this program, and has this version's schema. Never throws. */
+export function isReady(sqlite: Sqlite): boolean {
+  try {
+    return schemaState(sqlite, sqlite.filename) === 'current';
+  } catch {
+    return false;
+  }
+}

@@ -1,5 +1,5 @@
 import { fileRefusal } from '../errors.ts';
-import { type Opening, openFile, type Sqlite } from './connect.ts';
+import { leaveLogAlone, type Opening, openFile, type Sqlite } from './connect.ts';
 import { guardDatabase } from './faults.ts';
 import { schemaState } from './migrate.ts';
 
@@ -12,5 +12,9 @@ export function openBeside(path: string, busyTimeoutMs = 0, opening: Pick<Openin
   const check = (sqlite: Sqlite) => {
     if (schemaState(sqlite, path) !== 'current') throw fileRefusal(`The database ${path} is not current.`);
   };
-  return guardDatabase(path, () => openFile(path, busyTimeoutMs, { ...opening, check, create: false }));
+  return guardDatabase(path, () => {
+    const sqlite = openFile(path, busyTimeoutMs, { ...opening, check, create: false });
+    leaveLogAlone(sqlite);
+    return sqlite;
+  });
 }

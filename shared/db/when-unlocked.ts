@@ -1,7 +1,6 @@
 import { systemClock } from '../clock.ts';
 import { AppError } from '../errors.ts';
-import { withBusyTimeout } from './busy-timeout.ts';
-import type { Sqlite } from './connect.ts';
+import { type Sqlite, withBusyTimeout } from './connect.ts';
 import { databaseFault } from './faults.ts';
 import { lockDeadline } from './write.ts';
 

@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { AppError } from '../errors.ts';
-import { withBusyTimeout } from './busy-timeout.ts';
-import { type Db, isInTransaction, type Sqlite, type Tx } from './connect.ts';
+import { type Db, isInTransaction, type Sqlite, type Tx, withBusyTimeout } from './connect.ts';
 import { guardDatabase } from './faults.ts';
 
 /**

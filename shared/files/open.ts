@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Opened, openFile, orClose, type Sqlite } from '../db/connect.ts';
+import { leaveLogAlone, type Opened, openFile, orClose, type Sqlite } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { MIGRATIONS, migrate, type SchemaState, schemaState } from '../db/migrate.ts';
 import { foreignOwner } from '../db/owner.ts';
@@ -53,6 +53,7 @@ export function openDatabase(
         const sentence = `The database ${path} has an older schema; "profilectl serve" migrates it when it starts.`;
         throw fileRefusal(sentence);
       }
+      if (mode === 'serve' || mode === 'pages') leaveLogAlone(sqlite);
       return { $client: sqlite };
     });
   });

@@ -1,7 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { withBusyTimeout } from '../db/busy-timeout.ts';
 import type { Opened, Sqlite } from '../db/connect.ts';
 import { readFact } from '../db/facts.ts';
 import { guardDatabase } from '../db/faults.ts';
@@ -10,7 +9,7 @@ import { prepareWrite } from '../db/write.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { bytesText } from '../text.ts';
 import { databaseSize } from './disk.ts';
-import { checkpoint } from './log-keeper.ts';
+import { emptyLog } from './log.ts';
 
 /**
  * The free space that a VACUUM needs, as a multiple of the size of the database. It writes the database twice, to a
@@ -48,14 +47,14 @@ export function vacuumDatabase({ $client: sqlite }: Opened, clock: Clock) {
     }
     // A reader of the log, such as a backup, would keep everything that the VACUUM writes in the log, so wait for it
     // first.
-    emptyLog(sqlite, LOG_TRIES.before);
+    emptyLogPatiently(sqlite, LOG_TRIES.before);
     const { main: bytesBefore } = databaseSize(path);
     const wanted = readFact(sqlite, 'vacuum wanted');
     // SQLite's own folder, such as /var/tmp, may have less space, and others may read it.
     const folder = dirname(realPath(path)).replaceAll("'", "''");
     sqlite.run(`PRAGMA temp_store_directory = '${folder}'`);
     sqlite.run('VACUUM');
-    emptyLog(sqlite, LOG_TRIES.after);
+    emptyLogPatiently(sqlite, LOG_TRIES.after);
     const done = sqlite.query("DELETE FROM facts WHERE name = 'vacuum wanted' AND value = ?");
     if (wanted !== null) prepareWrite(sqlite, () => done.run(wanted))();
     const { main: bytesAfter } = databaseSize(path);
@@ -79,9 +78,9 @@ function refuseLittleRoom(path: string): void {
 }
 
 /** Moves the write-ahead log into the file and truncates it, so that no erased text is left in it. */
-function emptyLog(sqlite: Sqlite, tries: number): void {
+function emptyLogPatiently(sqlite: Sqlite, tries: number): void {
   for (let attempt = 0; attempt < tries; attempt++) {
-    if (withBusyTimeout(sqlite, LOG_WAIT_MS, () => !checkpoint(sqlite, 'TRUNCATE').isBusy)) return;
+    if (emptyLog(sqlite, LOG_WAIT_MS)) return;
     Bun.sleepSync(LOG_WAIT_MS);
   }
   throw new AppError('busy', `Other processes are using ${sqlite.filename}; try again when they are finished.`);

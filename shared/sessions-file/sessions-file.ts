@@ -7,7 +7,6 @@ import { keepQuery } from '../db/prepared-query.ts';
 import { realPath } from '../db/real-path.ts';
 import { withTables } from '../db/tables.ts';
 import { AppError, fileRefusal } from '../errors.ts';
-import { checkpoint } from '../files/log-keeper.ts';
 import { type Random, systemRandom } from '../random.ts';
 import { settings } from './schema.ts';
 import { sessionsPath } from './sessions-path.ts';
@@ -83,7 +82,7 @@ export function readSessions<T>({ db, path }: SessionsFile, act: (db: Db) => T):
 /** Flushes all writes to the disk, so that they survive a power cut. Throws `refused` if the disk fails. */
 export function flushSessions({ sqlite, path }: SessionsFile): void {
   // A checkpoint begins with flushing the write-ahead log.
-  guardSessions(path, () => checkpoint(sqlite, 'PASSIVE'));
+  guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(PASSIVE)'));
 }
 
 /**
@@ -91,7 +90,7 @@ export function flushSessions({ sqlite, path }: SessionsFile): void {
  * reads the file for longer than the busy timeout, the log stays. Throws `refused` if the disk fails.
  */
 export function emptyLog({ sqlite, path }: SessionsFile): void {
-  guardSessions(path, () => checkpoint(sqlite, 'TRUNCATE'));
+  guardSessions(path, () => sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)'));
 }
 
 /**

@@ -1,7 +1,6 @@
 import { asc, eq } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
-import { withBusyTimeout } from '../db/busy-timeout.ts';
-import type { Db } from '../db/connect.ts';
+import { type Db, withBusyTimeout } from '../db/connect.ts';
 import { write } from '../db/write.ts';
 import { mailSignIn } from '../mail/outbox.ts';
 import type { Access, Client } from '../sessions-file/access.ts';

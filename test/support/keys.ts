@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actor } from '../../shared/actor.ts';
 import { beginApproval } from '../../shared/approval/approve.ts';
-import { withBusyTimeout } from '../../shared/db/busy-timeout.ts';
+import { withBusyTimeout } from '../../shared/db/connect.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput } from '../../shared/keys/fields/input-groups.ts';

@@ -3,7 +3,7 @@ import { databaseFault } from '../../db/faults.ts';
 import { write } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
-import { keepLogShort } from '../../files/log-keeper.ts';
+import { keepLogShort } from '../../files/log.ts';
 import { type ApplyOptions, createApplier, noRemarks, type Outcome } from '../apply.ts';
 import { type ProfileLine, type Refusal, wholeLine } from '../line.ts';
 import { listCandidates, type PruneOptions } from './candidates.ts';
@@ -46,8 +46,7 @@ export type ImportOptions = {
   /** Called for each refused line. */
   onRefused?: (refused: RefusedLine) => void;
   /**
-   * Called with a sentence if the write-ahead log still contains erased data, or if the time of the last import can't
-   * be stored.
+   * Called with a sentence if the time of the last import can't be stored.
    */
   onWarning?: (sentence: string) => void;
 };
@@ -84,7 +83,7 @@ export function prepareRun({ db, clock }: ImportDeps, options: ImportOptions) {
     asOfMs,
     rejects,
     onProgress,
-    log: keepLogShort(db.$client),
+    keepLogShort: keepLogShort(db.$client),
     applier: createApplier(db.$client, { merge, onKeys, asOfMs, confirms }),
     candidates: prune === undefined ? null : listCandidates(db.$client),
     report: createImportReport(onRefused),
@@ -111,7 +110,7 @@ export async function inBatch<T>(run: ImportRun, act: () => T): Promise<T> {
   const result = act();
   run.endedAtMs = clock.monotonicMs();
   // A checkpoint is possible only outside a transaction.
-  if (!isWhole) run.log.afterWrite();
+  if (!isWhole) run.keepLogShort();
   return result;
 }
 

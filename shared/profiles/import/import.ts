@@ -61,8 +61,6 @@ export async function importProfiles(
     if (prune !== undefined) await pruneCandidates(run, prune, end.isLastEnded);
   } catch (error) {
     throw withImportedCount(sourceFault(source, error) ?? error, run.report.appliedCount());
-  } finally {
-    run.log.end();
   }
   const outcome = run.report.outcome(end.blank);
   const erased = outcome.deleted + outcome.pruned;

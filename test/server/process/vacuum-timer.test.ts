@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { thisProgram } from '../../../cli/service/same-program.ts';
 import { vacuumCommand } from '../../../cli/service/serve.ts';
@@ -167,6 +167,18 @@ test('a stopping server ends a running VACUUM, and logs no failure', async () =>
   expect(() => process.kill(pid, 0)).toThrow();
   expect(messages(server, /vacuum/)).toEqual([]);
 });
+
+test('a child process empties the write-ahead log when it has grown long, and no connection of the server does', async () => {
+  const { deps, secret, words } = await world();
+  const logBytes = () => statSync(`${deps.config.databasePath}-wal`).size;
+  const server = await serverOn(deps, undefined, { vacuum: { command: words, everyMs: 60_000 } });
+  deps.db.$client.run("INSERT INTO facts (name, value) VALUES ('of a test', ?)", ['x'.repeat(18_000_000)]);
+  expect(logBytes()).toBeGreaterThan(18_000_000);
+  await until(() => logBytes() < 1_000_000);
+  expect((await get(server, '/api/lookup/uid/11', secret)).status).toBe(200);
+  expect(messages(server, /write-ahead log/)).toEqual([]);
+  await server.stop();
+}, 30_000);
 
 describe('as a process', () => {
   test('"profilectl serve" starts one VACUUM, by its own program', async () => {

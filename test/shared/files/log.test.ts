@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withTables } from '../../../shared/db/tables.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
+import { openDatabase } from '../../../shared/files/open.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
@@ -35,7 +37,8 @@ function* profiles(): Generator<Uint8Array> {
 }
 
 test('the log stays short during an import beside readers that overlap', async () => {
-  const deps = testDeps();
+  const made = testDeps();
+  const deps = { ...made, db: withTables(openDatabase(made.config.databasePath, 'fill')) };
   const path = deps.config.databasePath;
   const script = join(deps.folder, 'readers.ts');
   writeFileSync(script, READERS(path));
@@ -58,6 +61,7 @@ test('the log stays short during an import beside readers that overlap', async (
     expect(longest).toBeGreaterThan(8 * MIB);
     expect(longest).toBeLessThan(56 * MIB);
   } finally {
+    deps.db.$client.close();
     readers.kill();
     await readers.exited;
   }
