@@ -154,7 +154,7 @@ function traces(): string {
   const { $client } = deps.db;
   const all = (sql: string) => $client.query(sql).all();
   const version = JSON.stringify([all('PRAGMA data_version'), all('SELECT total_changes()')]);
-  const stored = ['* FROM api_keys', '* FROM key_events', '* FROM key_attempts', 'id, kind FROM mails'];
+  const stored = ['* FROM api_keys', '* FROM events', '* FROM key_attempts', 'id, kind FROM mails'];
   if (version !== read.version) read = { version, text: JSON.stringify(stored.map((what) => all(`SELECT ${what}`))) };
   return read.text;
 }

@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 import { isoTime } from '../../shared/clock.ts';
-import { detailText } from '../../shared/keys/history-text.ts';
 import { hasSecret } from '../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
+import { detailText } from '../../shared/log.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { ageText, table, timeCell, wrapLine } from '../terminal/output.ts';
 

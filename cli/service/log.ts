@@ -1,10 +1,15 @@
 import type { Command } from 'commander';
-import { isCursor, type LogEntry, listLog } from '../../shared/admins/audit-log.ts';
-import { PAST_SYNTAX, parsePast } from '../../shared/admins/log-filter.ts';
-import { isLogKind, LOG_GROUPS } from '../../shared/admins/log-kinds.ts';
-import type { LogFilter } from '../../shared/admins/log-rows.ts';
 import { isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
+import {
+  isLogKind,
+  LOG_GROUPS,
+  type LogEntry,
+  type LogFilter,
+  listLog,
+  PAST_SYNTAX,
+  parsePast,
+} from '../../shared/log.ts';
 import { commandLine, globalsOf } from '../context.ts';
 import { type Context, withContext } from '../database.ts';
 import { notice, print, printJson, table } from '../terminal/output.ts';
@@ -18,6 +23,8 @@ const PAGE_SIZE = 50;
 const MAX_LIMIT = 1_000_000_000;
 
 const WHEN = 'When (UTC)';
+
+const CURSOR = /^[1-9][0-9]{0,14}$/;
 
 /** Adds `log`, which lists the audit log. */
 export function addLog(program: Command): void {
@@ -52,7 +59,7 @@ function list(command: Command, { deps, json }: Context, options: Options): void
   // One more than the limit shows whether there is a next page.
   const found = listLog(deps.db, limit === null ? Number.MAX_SAFE_INTEGER : limit + 1, filter);
   const entries = limit === null ? found : found.slice(0, limit);
-  const next = found.length > entries.length ? (entries.at(-1)?.cursor ?? null) : null;
+  const next = found.length > entries.length ? String(entries.at(-1)?.id) : null;
   if (json) printJson({ entries: entries.map(jsonOf), next });
   else print(entries.length === 0 ? 'No entries.' : logText(entries));
   if (next !== null && !json) {
@@ -81,14 +88,14 @@ function filterOf({ since, by, kind, after }: Options, nowMs: number): LogFilter
     const words = LOG_GROUPS.map(({ group }) => group).join(', ');
     throw new AppError('usage', `Unknown --kind; it is one of ${words}, or a kind that --json shows.`);
   }
-  if (after !== undefined && !isCursor(after)) {
+  if (after !== undefined && !CURSOR.test(after)) {
     throw new AppError('usage', '--after must be the "next" of an earlier page.');
   }
   return {
     ...(sinceMs !== undefined && { sinceMs }),
     ...(by !== undefined && { by: by.trim() }),
     ...(kinds !== undefined && { kinds }),
-    before: after ?? null,
+    before: after === undefined ? null : Number(after),
   };
 }
 

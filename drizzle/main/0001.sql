@@ -18,20 +18,6 @@ CREATE TABLE `key_attempts` (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX `key_attempts_open` ON `key_attempts` (`identifier`) WHERE result = 'open';
 
-CREATE TABLE `key_events` (
-	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`identifier` text NOT NULL,
-	`at` integer NOT NULL,
-	`by` text NOT NULL,
-	`event` text NOT NULL,
-	`from_state` text,
-	`to_state` text NOT NULL,
-	`detail` text,
-	`by_kind` text DEFAULT 'operator' NOT NULL CONSTRAINT "key_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
-	FOREIGN KEY (`identifier`) REFERENCES `api_keys`(`identifier`)
-) STRICT;
-CREATE INDEX `key_events_identifier` ON `key_events` (`identifier`,`id`);
-
 CREATE TABLE `profile_names` (
 	`folded` text PRIMARY KEY NOT NULL,
 	`profile_id` integer NOT NULL,
@@ -71,11 +57,6 @@ CREATE UNIQUE INDEX `profiles_auth_id` ON `profiles` (`auth_id`);
 CREATE INDEX `profiles_board` ON `profiles` (`views` DESC,`id`) WHERE banned = 0 AND show_on_leaderboard = 1;
 CREATE INDEX `profiles_banned` ON `profiles` (`id`) WHERE banned = 1;
 
-CREATE TRIGGER `key_events_never_deleted` BEFORE DELETE ON `key_events`
-BEGIN
-	SELECT RAISE(ABORT, 'the history is append-only');
-END;
-
 CREATE TABLE `key_usage` (
 	`identifier` text NOT NULL,
 	`day` integer NOT NULL,
@@ -96,14 +77,6 @@ CREATE TABLE `facts` (
 	`name` text PRIMARY KEY NOT NULL,
 	`value` text NOT NULL
 ) STRICT, WITHOUT ROWID;
-
-CREATE TRIGGER `key_events_never_changed` BEFORE UPDATE ON `key_events`
-WHEN NEW.`detail` IS NOT NULL OR NEW.`id` <> OLD.`id` OR NEW.`identifier` <> OLD.`identifier` OR NEW.`at` <> OLD.`at`
-	OR NEW.`by` <> OLD.`by` OR NEW.`by_kind` <> OLD.`by_kind` OR NEW.`event` <> OLD.`event`
-	OR NEW.`from_state` IS NOT OLD.`from_state` OR NEW.`to_state` <> OLD.`to_state`
-BEGIN
-	SELECT RAISE(ABORT, 'the history is append-only');
-END;
 
 CREATE TABLE `admins` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
@@ -137,29 +110,6 @@ CREATE TABLE `passkeys` (
 ) STRICT;
 CREATE UNIQUE INDEX `passkeys_credential_id` ON `passkeys` (`credential_id`);
 CREATE INDEX `passkeys_admin` ON `passkeys` (`admin_id`);
-
-CREATE TABLE `people_events` (
-	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`at` integer NOT NULL,
-	`by` text NOT NULL,
-	`by_kind` text NOT NULL,
-	`event` text NOT NULL,
-	`kind` text NOT NULL,
-	`name` text NOT NULL,
-	`detail` text,
-	CONSTRAINT "people_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
-	CONSTRAINT "people_events_kind" CHECK(`kind` IN ('admin', 'backend'))
-) STRICT;
-
-CREATE TRIGGER `people_events_never_deleted` BEFORE DELETE ON `people_events`
-BEGIN
-	SELECT RAISE(ABORT, 'the log is append-only');
-END;
-
-CREATE TRIGGER `people_events_never_changed` BEFORE UPDATE ON `people_events`
-BEGIN
-	SELECT RAISE(ABORT, 'the log is append-only');
-END;
 
 CREATE TABLE `mails` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
@@ -281,32 +231,36 @@ BEGIN
 	SELECT RAISE(ABORT, 'keys are never deleted');
 END;
 
-CREATE TABLE `service_events` (
+CREATE TABLE `events` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`at` integer NOT NULL,
 	`by` text NOT NULL,
 	`by_kind` text NOT NULL,
+	`subject` text NOT NULL,
 	`event` text NOT NULL,
+	`about` text,
 	`profile_id` integer,
-	`count` integer DEFAULT 1 NOT NULL,
+	`data` text,
 	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE set null,
-	CONSTRAINT "service_events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
-	CONSTRAINT "service_events_event" CHECK(`event` IN ('banned', 'unbanned', 'erased', 'restored')),
-	CONSTRAINT "service_events_count" CHECK(`count` > 0)
+	CONSTRAINT "events_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
+	CONSTRAINT "events_subject" CHECK(`subject` IN ('key', 'admin', 'token', 'profile', 'database'))
 ) STRICT;
-CREATE INDEX `service_events_profile` ON `service_events` (`profile_id`) WHERE profile_id IS NOT NULL;
+CREATE INDEX `events_about` ON `events` (`about`,`id`);
+CREATE INDEX `events_profile` ON `events` (`profile_id`) WHERE profile_id IS NOT NULL;
 
-CREATE TRIGGER `service_events_never_deleted` BEFORE DELETE ON `service_events`
+CREATE TRIGGER `events_never_deleted` BEFORE DELETE ON `events`
 BEGIN
-	SELECT RAISE(ABORT, 'the log is append-only');
+	SELECT RAISE(ABORT, 'the history is append-only');
 END;
 
--- The erasure of a profile takes its id out.
-CREATE TRIGGER `service_events_never_changed` BEFORE UPDATE ON `service_events`
-WHEN NEW.`profile_id` IS NOT NULL OR NEW.`id` <> OLD.`id` OR NEW.`at` <> OLD.`at` OR NEW.`by` <> OLD.`by`
-	OR NEW.`by_kind` <> OLD.`by_kind` OR NEW.`event` <> OLD.`event` OR NEW.`count` <> OLD.`count`
+-- The erasure of a profile takes its id out, and blanks the data of its keys' entries.
+CREATE TRIGGER `events_never_changed` BEFORE UPDATE ON `events`
+WHEN NEW.`id` <> OLD.`id` OR NEW.`at` <> OLD.`at` OR NEW.`by` <> OLD.`by` OR NEW.`by_kind` <> OLD.`by_kind`
+	OR NEW.`subject` <> OLD.`subject` OR NEW.`event` <> OLD.`event` OR NEW.`about` IS NOT OLD.`about`
+	OR (NEW.`profile_id` IS NOT NULL AND NEW.`profile_id` IS NOT OLD.`profile_id`)
+	OR (NEW.`data` IS NOT NULL AND NEW.`data` IS NOT OLD.`data`)
 BEGIN
-	SELECT RAISE(ABORT, 'the log is append-only');
+	SELECT RAISE(ABORT, 'the history is append-only');
 END;
 
 -- What keys have spent of their rate limits, as a log of short rows: shared/limits/stored.ts.

@@ -5,10 +5,10 @@ import type { Db, Tx } from '../db/connect.ts';
 import { admins, passkeys } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
+import { addEvent } from '../events.ts';
 import { type Invitation, invite, invitedUntil } from '../passkeys/enrolments.ts';
 import { newGeneration } from '../passkeys/generation.ts';
 import { type Admin, listPasskeys, type Passkey } from '../passkeys/passkeys.ts';
-import { addPeopleEvent } from '../passkeys/people-log.ts';
 import { relyingPartyOf } from '../passkeys/relying-party.ts';
 import { foldName, nameFault } from '../profiles/name.ts';
 import type { Access } from '../sessions-file/access.ts';
@@ -58,7 +58,7 @@ export function addAdmin(access: Access, name: string, by: Actor): Invitation {
     tx.insert(admins)
       .values({ name, folded: foldName(name), generation, userHandle, addedAt: atMs })
       .run();
-    addPeopleEvent(tx, { atMs, by, event: 'added', kind: 'admin', name });
+    addEvent(tx, { by, atMs }, { subject: 'admin', event: 'added', about: name });
   });
   return invitation;
 }
@@ -85,7 +85,7 @@ export function inviteAdmin(
     tx.update(admins).set({ generation }).where(eq(admins.id, admin.id)).run();
     const detail = { endedPasskeys: ended };
     const atMs = access.clock.nowMs();
-    addPeopleEvent(tx, { atMs, by, event: 'invited', kind: 'admin', name: admin.name, detail });
+    addEvent(tx, { by, atMs }, { subject: 'admin', event: 'invited', about: admin.name, data: detail });
     return ended;
   });
   return { ...invitation, endedPasskeys };
@@ -104,7 +104,7 @@ export function removeAdmin(access: Access, name: string, by: Actor): { endedPas
     tx.delete(admins).where(eq(admins.id, admin.id)).run();
     const detail = { endedPasskeys: ended };
     const atMs = access.clock.nowMs();
-    addPeopleEvent(tx, { atMs, by, event: 'removed', kind: 'admin', name: admin.name, detail });
+    addEvent(tx, { by, atMs }, { subject: 'admin', event: 'removed', about: admin.name, data: detail });
     return { endedPasskeys: ended };
   });
 }

@@ -6,6 +6,7 @@ import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
+import type { Act } from '../events.ts';
 import { type Grant, KEY_REQUEST } from '../keys/fields/input-groups.ts';
 import { parseInput } from '../keys/fields/parse-input.ts';
 import { stateAt } from '../keys/key.ts';
@@ -13,9 +14,8 @@ import { closingResult, decideBegin, mayActivate } from '../keys/life/approval.t
 import { type DecidedGrant, decideGrant } from '../keys/life/granted.ts';
 import { type Predecessor, predecessorOf, retirePredecessor } from '../keys/life/successor.ts';
 import {
-  type Act,
   type ApiKey,
-  addEvent,
+  addKeyEvent,
   approvable,
   closeAttempts,
   moveKey,
@@ -177,5 +177,5 @@ function addAttemptEvent(
   event: 'approval started' | 'approval refused' | 'approval not confirmed',
   detail: { attempt: number; reason?: string; isTemporary?: true },
 ): void {
-  addEvent(tx, key, act, { event, fromState: key.state, toState: key.state, detail });
+  addKeyEvent(tx, key, act, event, detail);
 }

@@ -6,7 +6,7 @@ import { BACKEND_RIGHTS, type BackendRight } from '../db/people-columns.ts';
 import { platformTokens } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
-import { addPeopleEvent } from '../passkeys/people-log.ts';
+import { addEvent } from '../events.ts';
 import { foldName, nameFault } from '../profiles/name.ts';
 import type { Access } from '../sessions-file/access.ts';
 import { hashOf, isSameHash } from '../sessions-file/tokens.ts';
@@ -69,8 +69,8 @@ export function addToken(access: Access, wanted: NewToken, by: Actor): TokenView
     }
     const added = { identifier, name, folded, tokenHash, rights, excludesContactFields, eraseLimit, addedAt: atMs };
     tx.insert(platformTokens).values(added).run();
-    const detail = { token: identifier, rights, withoutAddress: excludesContactFields, eraseLimit };
-    addPeopleEvent(tx, { atMs, by, event: 'added', kind: 'backend', name, detail });
+    const data = { backend: name, rights, withoutAddress: excludesContactFields, eraseLimit };
+    addEvent(tx, { by, atMs }, { subject: 'token', event: 'added', about: identifier, data });
     return added;
   });
   return { ...viewOf(row, null), token };
@@ -124,14 +124,8 @@ export function removeToken(access: Access, identifier: string, by: Actor): numb
   write(access.db, (tx) => {
     const [removed] = tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).returning().all();
     if (removed === undefined) throw noSuchToken(identifier);
-    addPeopleEvent(tx, {
-      atMs: access.clock.nowMs(),
-      by,
-      event: 'removed',
-      kind: 'backend',
-      name: removed.name,
-      detail: { token: identifier },
-    });
+    const act = { by, atMs: access.clock.nowMs() };
+    addEvent(tx, act, { subject: 'token', event: 'removed', about: identifier, data: { backend: removed.name } });
   });
   try {
     return endOpenedBy(access, identifier);

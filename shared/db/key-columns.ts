@@ -18,25 +18,3 @@ export type Permission = (typeof PERMISSIONS)[number];
 export const ATTEMPT_RESULTS = ['open', 'accepted', 'refused', 'not confirmed', 'voided'] as const;
 
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
-
-/** The events that the table `key_events` records. */
-export const KEY_EVENTS = [
-  'requested',
-  'approval started',
-  'approval refused',
-  'approval not confirmed',
-  'approved',
-  'rejected',
-  'withdrawn',
-  'suspended',
-  'resumed',
-  'revoked',
-  'edited',
-  'changed',
-  'address changed',
-  'profile banned',
-  'profile unbanned',
-  'erased',
-] as const;
-
-export type KeyEventName = (typeof KEY_EVENTS)[number];

@@ -1,10 +1,11 @@
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
-import { apiKeys, keyAttempts, keyEvents } from '../db/schema/keys.ts';
+import { events } from '../db/schema/events.ts';
+import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { hasSecret } from '../keys/key.ts';
-import { addEvent, moveKey, readKey } from '../keys/record.ts';
+import { addKeyEvent, moveKey } from '../keys/record.ts';
 
 /**
  * Ends and clears the keys of a profile, inside the transaction that is about to delete the profile: pending keys are
@@ -22,9 +23,11 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
       .where(eq(apiKeys.identifier, key.identifier))
       .run();
     tx.update(keyAttempts).set({ address: null }).where(eq(keyAttempts.identifier, key.identifier)).run();
-    tx.update(keyEvents).set({ detail: null }).where(eq(keyEvents.identifier, key.identifier)).run();
-    const { state } = readKey(tx, key.identifier);
-    addEvent(tx, key, act, { event: 'erased', fromState: state, toState: state });
+    tx.update(events)
+      .set({ data: null })
+      .where(and(eq(events.about, key.identifier), eq(events.subject, 'key')))
+      .run();
+    addKeyEvent(tx, { ...key, profileId: null }, act, 'erased');
   }
 }
 

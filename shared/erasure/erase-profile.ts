@@ -6,13 +6,13 @@ import { keepQuery } from '../db/prepared-query.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
+import { type Act, addEvent } from '../events.ts';
 import { noteAddressChange, noteBan } from '../keys/life/profile-change.ts';
 import type { MailConfig } from '../mail/outbox.ts';
 import type { EffectsOnKeys } from '../profiles/apply.ts';
 import { readProfile } from '../profiles/find.ts';
 import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
 import { eraseKeysOfProfile } from './erase-keys.ts';
-import { addServiceEvent } from './service-log.ts';
 
 /**
  * Erases a profile permanently: deletes its row, names and links, and ends and clears its keys, whose history names
@@ -30,7 +30,7 @@ export function eraseProfile(
     eraseById(tx, id, by, nowMs);
     noteErasedProfile(deps.db.$client, id, { atMs: nowMs, nowMs });
     noteErasure(deps.db.$client);
-    addServiceEvent(tx, { atMs: nowMs, by, event: 'erased' });
+    addEvent(tx, { by, atMs: nowMs }, { subject: 'profile', event: 'erased' });
     return { id, username };
   });
 }
@@ -52,8 +52,12 @@ export function eraseProfiles(
       noteErasedProfile(db.$client, uid, { atMs, nowMs });
     }
     noteErasure(db.$client);
-    if (count > 0) addServiceEvent(tx, { atMs: nowMs, by, event: 'erased', count });
+    if (count > 0) addErasures(tx, count, { by, atMs: nowMs });
   });
+}
+
+function addErasures(tx: Tx, count: number, act: Act): void {
+  addEvent(tx, act, { subject: 'profile', event: 'erased', ...(count > 1 && { data: { count } }) });
 }
 
 /**
@@ -81,10 +85,10 @@ export function effectsOnKeys(by: Actor, config: MailConfig): EffectsOnKeys {
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
     readdress: (tx, change, nowMs) => noteAddressChange(tx, config, change, { by, atMs: nowMs }),
-    erased: (tx, count, nowMs) => addServiceEvent(tx, { atMs: nowMs, by, event: 'erased', count }),
+    erased: (tx, count, nowMs) => addErasures(tx, count, { by, atMs: nowMs }),
     ban: (tx, { profileId, isBanned }, nowMs) => {
       noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs });
-      addServiceEvent(tx, { atMs: nowMs, by, event: isBanned ? 'banned' : 'unbanned', profileId });
+      addEvent(tx, { by, atMs: nowMs }, { subject: 'profile', event: isBanned ? 'banned' : 'unbanned', profileId });
     },
   };
 }

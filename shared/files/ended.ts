@@ -9,12 +9,11 @@ import { erasedProfiles, profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
 import { write } from '../db/write.ts';
 import { effectsOnKeys, eraseProfiles } from '../erasure/erase-profile.ts';
-import { addServiceEvent } from '../erasure/service-log.ts';
+import { addEvent } from '../events.ts';
 import { type Move, stateAt } from '../keys/key.ts';
 import { moveKey } from '../keys/record.ts';
 import { type QuotaRow, readQuotaRows, replaceQuotaRows } from '../limits/stored.ts';
 import type { MailConfig } from '../mail/outbox.ts';
-import { addPeopleEvent } from '../passkeys/people-log.ts';
 import { setBanned } from '../profiles/ban.ts';
 
 // What a restore takes from the database that it replaces: whatever was ended there since the backup was made, and what keys
@@ -92,7 +91,7 @@ export function keepEnded(copy: Sqlite, ended: Ended | null, { by, config }: { b
       replaceQuotaRows(copy, ended.quotas);
     }
     settlePeople(tx, ended?.people ?? null, { by, atMs }, kept);
-    addServiceEvent(tx, { atMs, by, event: 'restored' });
+    addEvent(tx, { by, atMs }, { subject: 'database', event: 'restored' });
   });
   return kept;
 }
@@ -154,7 +153,7 @@ function keepKeys(tx: Tx, { keys }: Ended, act: { by: Actor; atMs: number }, kep
 type People = Ended['people'] | null;
 
 function settlePeople(tx: Tx, known: People, { by, atMs }: { by: Actor; atMs: number }, kept: Kept): void {
-  const event = known === null ? 'added by a restore' : 'left out of a restore';
+  const event = known === null ? 'restored' : 'left out';
   const isNew = (of: keyof Ended['people'], bytes: Buffer) => known?.[of].has(bytes.toString('hex')) !== true;
   for (const { identifier, name, tokenHash } of tx
     .select()
@@ -164,7 +163,7 @@ function settlePeople(tx: Tx, known: People, { by, atMs }: { by: Actor; atMs: nu
     if (!isNew('tokens', tokenHash)) continue;
     kept.tokens.push({ name, identifier });
     if (known !== null) tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).run();
-    addPeopleEvent(tx, { atMs, by, event, kind: 'backend', name, detail: { token: identifier } });
+    addEvent(tx, { by, atMs }, { subject: 'token', event, about: identifier, data: { backend: name } });
   }
   for (const { id: adminId, name: admin, userHandle } of tx.select().from(admins).orderBy(admins.id).all()) {
     const isUnknown = isNew('admins', userHandle);
@@ -174,11 +173,11 @@ function settlePeople(tx: Tx, known: People, { by, atMs }: { by: Actor; atMs: nu
       // The passkeys of an unknown admin go, or come back, together with the admin.
       if (isUnknown) continue;
       kept.passkeys.push({ admin, name });
-      addPeopleEvent(tx, { atMs, by, event, kind: 'admin', name: admin, detail: { passkey: name } });
+      addEvent(tx, { by, atMs }, { subject: 'admin', event, about: admin, data: { passkey: name } });
     }
     if (!isUnknown) continue;
     kept.admins.push(admin);
     if (known !== null) tx.delete(admins).where(eq(admins.id, adminId)).run();
-    addPeopleEvent(tx, { atMs, by, event, kind: 'admin', name: admin });
+    addEvent(tx, { by, atMs }, { subject: 'admin', event, about: admin });
   }
 }

@@ -1,11 +1,13 @@
 import { and, asc, eq, gt, inArray, lte, sql } from 'drizzle-orm';
-import type { Actor } from '../actor.ts';
 import type { Db, Opened, Tx } from '../db/connect.ts';
-import type { KeyEventName, KeyState, StoredState } from '../db/key-columns.ts';
+import type { KeyEventName } from '../db/event-columns.ts';
+import type { KeyState } from '../db/key-columns.ts';
 import { keepQuery } from '../db/prepared-query.ts';
-import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
+import type { EventData } from '../db/schema/events.ts';
+import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { withTables } from '../db/tables.ts';
 import { AppError } from '../errors.ts';
+import { type Act, addEvent } from '../events.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { noSuchProfile, type ProfileRow, readProfileRow } from '../profiles/find.ts';
 import { hasSecret, MOVES, type Move, SLOT_HOLDERS, stateAt } from './key.ts';
@@ -17,9 +19,6 @@ export type ApiKey = typeof apiKeys.$inferSelect;
 
 /** The parts of a key's profile that the rules about keys depend on. */
 export type Owner = Pick<ProfileRow, 'id' | 'username' | 'banned' | 'email'>;
-
-/** Who acts, and when. */
-export type Act = { by: Actor; atMs: number };
 
 const keyByIdentifier = keepQuery((db) =>
   db
@@ -107,21 +106,16 @@ export function expiringKeys(db: Opened, nowMs: number, durationMs: number): str
 }
 
 /** Appends to a key's history, and draws its revision anew; returns the entry's id. */
-export function addEvent(
+export function addKeyEvent(
   tx: Tx,
-  key: Pick<ApiKey, 'identifier'>,
+  { identifier, profileId }: Pick<ApiKey, 'identifier' | 'profileId'>,
   act: Act,
-  event: { event: KeyEventName; fromState: StoredState | null; toState: StoredState; detail?: KeyEventDetail },
+  event: KeyEventName,
+  data?: EventData,
 ): number {
-  tx.update(apiKeys)
-    .set({ revision: sql`lower(hex(randomblob(8)))` })
-    .where(eq(apiKeys.identifier, key.identifier))
-    .run();
-  return tx
-    .insert(keyEvents)
-    .values({ identifier: key.identifier, at: act.atMs, by: act.by.name, byKind: act.by.kind, detail: null, ...event })
-    .returning({ id: keyEvents.id })
-    .get().id;
+  const isIt = eq(apiKeys.identifier, identifier);
+  tx.update(apiKeys).set({ revision: sql`lower(hex(randomblob(8)))` }).where(isIt).run();
+  return addEvent(tx, act, { subject: 'key', event, about: identifier, profileId, data });
 }
 
 /** Throws `refused` if the key's state does not allow the move; also called before a person types a reason. */
@@ -149,7 +143,7 @@ export function moveKey(
   key: ApiKey,
   move: Move,
   act: Act,
-  more: { detail?: KeyEventDetail; also?: Partial<ApiKey> } = {},
+  more: { detail?: EventData; also?: Partial<ApiKey> } = {},
 ): number {
   refuseMove({ ...key, state: stateAt(key, act.atMs) }, move);
   const { to, event } = MOVES[move];
@@ -160,12 +154,7 @@ export function moveKey(
     .where(eq(apiKeys.identifier, key.identifier))
     .run();
   if (!hasSecret(to)) closeAttempts(tx, key.identifier, 'voided');
-  return addEvent(tx, key, act, {
-    event,
-    fromState: key.state,
-    toState: to,
-    ...(more.detail && { detail: more.detail }),
-  });
+  return addKeyEvent(tx, key, act, event, more.detail);
 }
 
 /** Closes the key's open attempt, if any, with this result. */

@@ -2,12 +2,14 @@ import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import type { AttemptResult, KeyEventName, KeyState, Permission, StoredState } from '../db/key-columns.ts';
+import type { KeyEventName } from '../db/event-columns.ts';
+import type { AttemptResult, KeyState, Permission, StoredState } from '../db/key-columns.ts';
 import { keepQuery } from '../db/prepared-query.ts';
-import { apiKeys, type KeyEventDetail, keyAttempts, keyEvents } from '../db/schema/keys.ts';
+import { type EventData, events } from '../db/schema/events.ts';
+import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import { attemptResultAt, hasSecret, stateAt } from './key.ts';
+import { attemptResultAt, hasSecret, MOVES, stateAt } from './key.ts';
 import { identifiersOf, type KeyFilter, type ListPage, matching } from './list-page.ts';
 import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
 import { unknownKey } from './unknown-key.ts';
@@ -45,7 +47,7 @@ export type HistoryView = {
   event: KeyEventName;
   from: StoredState | null;
   to: StoredState;
-  detail: KeyEventDetail | null;
+  detail: EventData | null;
 };
 
 /** A database and the time at which it is read, by which keys are `expired` and crashed attempts `not confirmed`. */
@@ -61,38 +63,48 @@ export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 
   return viewOf(row, reader.clock.nowMs(), viewer);
 }
 
-/** A key's history, oldest first, as this kind of viewer may see it. Throws `not_found`. */
-export function keyHistory({ db }: Reader, identifier: string, viewer: ActorKind = 'operator'): HistoryView[] {
-  readKey(db, identifier);
-  return eventsOfKey(db)
-    .all({ identifier })
-    .map((row) => ({
-      at: isoTime(row.at),
-      by: actorText({ kind: row.byKind, name: row.by }, viewer),
-      event: row.event,
-      from: row.fromState,
-      to: row.toState,
-      detail: viewer === 'owner' ? shownToOwner(row.event, row.detail) : row.detail,
-    }));
-}
-
 const eventsOfKey = keepQuery((db) =>
   db
     .select()
-    .from(keyEvents)
-    .where(eq(keyEvents.identifier, sql.placeholder('identifier')))
-    .orderBy(asc(keyEvents.id))
+    .from(events)
+    .where(and(eq(events.about, sql.placeholder('identifier')), eq(events.subject, 'key')))
+    .orderBy(asc(events.id))
     .prepare(),
 );
 
+/** The state to which an entry leads; undefined if it leaves the state as it is. */
+const STATE_AFTER = new Map<string, StoredState>([
+  ['requested', 'pending'],
+  ...Object.values(MOVES).map(({ event, to }) => [event, to] as const),
+]);
+
+/** A key's history, oldest first, as this kind of viewer may see it. Throws `not_found`. */
+export function keyHistory({ db }: Reader, identifier: string, viewer: ActorKind = 'operator'): HistoryView[] {
+  readKey(db, identifier);
+  let from: StoredState | null = null;
+  return eventsOfKey(db)
+    .all({ identifier })
+    .map(({ at, by, byKind, event, data }) => {
+      const to: StoredState = STATE_AFTER.get(event) ?? from ?? 'pending';
+      const entry: HistoryView = {
+        at: isoTime(at),
+        by: actorText({ kind: byKind, name: by }, viewer),
+        event: event as KeyEventName,
+        ...{ from, to, detail: viewer === 'owner' ? shownToOwner(event, data) : data },
+      };
+      from = to;
+      return entry;
+    });
+}
+
 // Removes the mail server's responses: they are only for admins and operators, since they may name machines and addresses.
-function shownToOwner(event: KeyEventName, detail: KeyEventDetail | null): KeyEventDetail | null {
+function shownToOwner(event: string, detail: EventData | null): EventData | null {
   if (detail === null || !ABOUT_MAILS.includes(event)) return detail;
   const { reason: _reason, isTemporary: _isTemporary, ...shown } = detail;
   return Object.keys(shown).length === 0 ? null : shown;
 }
 
-const ABOUT_MAILS: readonly KeyEventName[] = ['approval refused', 'approval not confirmed'];
+const ABOUT_MAILS: readonly string[] = ['approval refused', 'approval not confirmed'];
 
 /** The matching keys, all or one page, as this kind of viewer may see them: pending first, each group oldest first. */
 export function listKeys(
@@ -124,10 +136,8 @@ function listRows(db: Db | Tx, filter: KeyFilter, part: ListPage | undefined, no
 /** The matching keys, each with its owner and latest attempt, in one statement. */
 function selectViews(db: Db | Tx, where: SQL | undefined) {
   const latest = sql`(SELECT max(number) FROM key_attempts WHERE identifier = ${apiKeys.identifier})`;
-  const addressChangedAt = sql<
-    number | null
-  >`CASE WHEN ${apiKeys.state} = 'pending' THEN (SELECT max(at) FROM key_events
-    WHERE identifier = ${apiKeys.identifier} AND event = 'address changed') END`;
+  const addressChangedAt = sql<number | null>`CASE WHEN ${apiKeys.state} = 'pending' THEN (SELECT max(at) FROM events
+    WHERE about = ${apiKeys.identifier} AND subject = 'key' AND event = 'address changed') END`;
   return db
     .select({
       key: apiKeys,

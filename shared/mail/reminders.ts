@@ -1,7 +1,8 @@
 import { and, asc, eq, gt, lte, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
-import { apiKeys, keyEvents } from '../db/schema/keys.ts';
+import { events } from '../db/schema/events.ts';
+import { apiKeys } from '../db/schema/keys.ts';
 import { mails } from '../db/schema/mails.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { write } from '../db/write.ts';
@@ -13,9 +14,9 @@ export const REMINDED_MS = 14 * DAY_MS;
 
 /** When the key's expiry was set: by the latest change or by its approval. */
 const EXPIRY_SET_AT = sql<number>`coalesce(
-  (SELECT max(${keyEvents.at}) FROM ${keyEvents}
-    WHERE ${keyEvents.identifier} = ${apiKeys.identifier} AND ${keyEvents.event} = 'changed'
-      AND CASE WHEN json_valid(${keyEvents.detail}) THEN ${keyEvents.detail} ->> '$.changes.expiresAt.to' END IS NOT NULL),
+  (SELECT max(${events.at}) FROM ${events}
+    WHERE ${events.about} = ${apiKeys.identifier} AND ${events.subject} = 'key' AND ${events.event} = 'changed'
+      AND CASE WHEN json_valid(${events.data}) THEN ${events.data} ->> '$.changes.expiresAt.to' END IS NOT NULL),
   ${apiKeys.decidedAt}, 0)`;
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Person } from '../actor.ts';
-import type { KeyEventName, KeyState } from '../db/key-columns.ts';
+import type { KeyEventName } from '../db/event-columns.ts';
+import type { KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
 import { factsOf } from '../keys/fields/input-facts.ts';
 import { FIELDS } from '../keys/fields/inputs.ts';
@@ -44,6 +45,9 @@ export type Texts = {
   consequence: string;
   /** The message on the next page; null if that page says it anyway. */
   done: string | null;
+  /** What it is called in the key's history, and in the log, where the identifier follows: `Approved key`. */
+  history: string;
+  log: string;
 };
 
 /** The output of an operation that was only started: the door awaits `finish`, or runs it in the background. */
@@ -122,7 +126,7 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     to: null,
     event: null,
     doors: { command: null },
-    texts: { title: name, button: name, consequence: '', done: null },
+    texts: { title: name, button: name, consequence: '', done: null, history: '', log: '' },
     keepsRest: false,
     isDangerous: false,
     continuation: null,

@@ -26,6 +26,7 @@ window keeps what was counted. On a terminal without flags it asks for all.`,
     },
   },
   texts: {
+    ...{ history: 'Changed', log: 'Changed key' },
     ...{ title: 'Change key', button: 'Change', formButton: 'Change this key' },
     consequence:
       'The change applies at once, the secret stays the same, and the owner gets an e-mail with the old and new values.',
@@ -52,6 +53,7 @@ export const suspend = operation({
     },
   },
   texts: {
+    ...{ history: 'Suspended: its requests are refused', log: 'Suspended key' },
     ...{ title: 'Suspend key', button: 'Suspend' },
     consequence:
       'Every request that uses this key is refused until it is resumed. The secret, the limits and the requests already counted are kept. The owner gets the reason by e-mail.',
@@ -70,6 +72,7 @@ export const resume = operation({
     command: { examples: ['k7Qm2XaB'] },
   },
   texts: {
+    ...{ history: 'Resumed: the same secret works again', log: 'Resumed key' },
     ...{ title: 'Resume key', button: 'Resume' },
     consequence:
       'The same secret works again at once, with the same limits, unless the profile is banned. The owner gets an e-mail.',
@@ -98,6 +101,7 @@ export const revoke = operation({
     },
   },
   texts: {
+    ...{ history: 'Revoked', log: 'Revoked key' },
     ...{ title: 'Revoke key', button: 'Revoke' },
     consequence:
       'Every request that uses this key is refused from now on. This can’t be undone. The owner gets the reason by e-mail.',

@@ -28,6 +28,7 @@ shows the whole once. A successor takes the rest from the key that it replaces.`
     },
   },
   texts: {
+    ...{ history: 'Requested', log: 'Requested key' },
     ...{ title: 'Request a key', button: 'Send the request' },
     consequence: 'An admin reads this and decides. You get an e-mail either way.',
     done: 'Request sent.',
@@ -45,6 +46,7 @@ export const edit = operation({
     ownerPage: { path: 'rename' },
   },
   texts: {
+    ...{ history: 'Renamed', log: 'Renamed key' },
     ...{ title: 'Rename key', button: 'Rename' },
     consequence: 'Only the name changes; the secret keeps working.',
     done: 'Key renamed.',
@@ -63,6 +65,7 @@ export const withdraw = operation({
     ownerPage: { path: 'withdraw' },
   },
   texts: {
+    ...{ history: 'Withdrawn', log: 'Withdrew the request for key' },
     ...{ title: 'Withdraw the request for key', button: 'Withdraw the request' },
     consequence:
       'Admins won’t decide on it, and it no longer counts towards the limit. This can’t be undone, but you can request the key again.',

@@ -31,6 +31,7 @@ requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
     },
   },
   texts: {
+    ...{ history: 'Approved: the e-mail with the secret was accepted', log: 'Approved key' },
     ...{ title: 'Approve key', button: 'Approve' },
     consequence:
       'The secret is created and e-mailed to the owner, once. The key works as soon as the mail server accepts that e-mail.',
@@ -75,6 +76,7 @@ export const reject = operation({
     },
   },
   texts: {
+    ...{ history: 'Rejected', log: 'Rejected the request for key' },
     ...{ title: 'Reject the request for key', button: 'Reject' },
     consequence: 'The owner gets the reason by e-mail. This can’t be undone, but the owner can request the key again.',
     done: 'The owner gets the reason by e-mail.',

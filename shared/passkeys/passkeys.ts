@@ -4,11 +4,11 @@ import type { Db, Tx } from '../db/connect.ts';
 import { admins, passkeys } from '../db/schema/people.ts';
 import { write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
+import { addEvent } from '../events.ts';
 import { refuseFormerAdmin } from '../keys/life/admin-generation.ts';
 import type { Access, Client } from '../sessions-file/access.ts';
 import { newGeneration } from './generation.ts';
 import type { Credential } from './passkey-answers.ts';
-import { addPeopleEvent } from './people-log.ts';
 
 /** A stored passkey. */
 export type Passkey = typeof passkeys.$inferSelect;
@@ -102,6 +102,6 @@ export function removePasskey(access: Access, by: Extract<Person, { kind: 'admin
       .where(eq(admins.id, admin.id))
       .run();
     const detail = { passkey: passkey.name };
-    addPeopleEvent(tx, { atMs, by, event: 'passkey removed', kind: 'admin', name: admin.name, detail });
+    addEvent(tx, { by, atMs }, { subject: 'admin', event: 'passkey removed', about: admin.name, data: detail });
   });
 }

@@ -6,6 +6,7 @@ import { admins } from '../db/schema/people.ts';
 import { whenUnlocked } from '../db/when-unlocked.ts';
 import { lockDeadline, write } from '../db/write.ts';
 import { AppError } from '../errors.ts';
+import { addEvent } from '../events.ts';
 import { textInput } from '../keys/fields/input-rules.ts';
 import { parseInput } from '../keys/fields/parse-input.ts';
 import { refuseFormerAdmin } from '../keys/life/admin-generation.ts';
@@ -20,7 +21,6 @@ import { findEnrolment, invalidEnrolment, useEnrolment } from './enrolments.ts';
 import type { Credential } from './passkey-answers.ts';
 import { COSE_ALGORITHMS, readRegistration } from './passkey-json.ts';
 import { type Admin, findPasskey, insertPasskey, listPasskeys } from './passkeys.ts';
-import { addPeopleEvent } from './people-log.ts';
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 
 // Registers passkeys: the first at a URL of enrolments.ts, others by the signed-in admin.
@@ -142,7 +142,7 @@ function storePasskey(
   insertPasskey(tx, admin, credential, { name, atMs, client });
   const about = { kind: 'admin', name: admin.name } as const;
   const detail = { passkey: name };
-  addPeopleEvent(tx, { ...about, atMs, by: about, event: 'passkey registered', detail });
+  addEvent(tx, { by: about, atMs }, { subject: 'admin', event: 'passkey registered', about: about.name, data: detail });
   const news = { ...config, pages: adminPages(config), admin: admin.name, atMs, address: client.address };
   mailAdmins(tx, config, null, enrolmentMail(news), { by: SERVICE, atMs });
 }

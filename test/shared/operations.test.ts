@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../cli/keys/context.ts';
 import type { Person } from '../../shared/actor.ts';
-import { listLog } from '../../shared/admins/audit-log.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import { withdrawKey } from '../../shared/keys/life/lifecycle.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
+import { listLog } from '../../shared/log.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { isDecision } from '../../shared/operations/who.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
@@ -97,7 +97,7 @@ async function world() {
     performAndSend(deps, actor, operationNamed(name), input);
   /** Everything that an operation could have changed or sent. */
   const traces = () => {
-    const tables = ['api_keys', 'key_events', 'key_attempts', 'mails'];
+    const tables = ['api_keys', 'events', 'key_attempts', 'mails'];
     return JSON.stringify([
       ...tables.map((table) => deps.db.$client.query(`SELECT * FROM ${table}`).all()),
       mails(deps),

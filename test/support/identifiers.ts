@@ -18,14 +18,18 @@ export function copyKey(db: Db, template: string, identifier: string, profileId:
        (SELECT ${granted}, randomblob(32) FROM api_keys WHERE identifier = ?) WHERE identifier = ?`,
     [template, identifier],
   );
-  for (const [table, columns] of [
-    ['key_attempts', 'number, by, by_kind, started_at, lease_ends_at, address, permissions, rate_limits, result'],
-    ['key_events', 'at, by, by_kind, event, from_state, to_state, detail'],
+  for (const [table, id, columns] of [
+    [
+      'key_attempts',
+      'identifier',
+      'number, by, by_kind, started_at, lease_ends_at, address, permissions, rate_limits, result',
+    ],
+    ['events', 'about', 'at, by, by_kind, subject, event, data'],
   ]) {
-    db.$client.run(
-      `INSERT INTO ${table} (identifier, ${columns}) SELECT ?, ${columns} FROM ${table} WHERE identifier = ?`,
-      [identifier, template],
-    );
+    db.$client.run(`INSERT INTO ${table} (${id}, ${columns}) SELECT ?, ${columns} FROM ${table} WHERE ${id} = ?`, [
+      identifier,
+      template,
+    ]);
   }
 }
 

@@ -1,11 +1,16 @@
-import { isCursor, type LogEntry, listLog } from '../../../shared/admins/audit-log.ts';
-import { PAST_SYNTAX, parsePast } from '../../../shared/admins/log-filter.ts';
-import { isLogKind, LOG_GROUPS } from '../../../shared/admins/log-kinds.ts';
-import type { LogFilter } from '../../../shared/admins/log-rows.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
 import { readKey } from '../../../shared/keys/record.ts';
+import {
+  isLogKind,
+  LOG_GROUPS,
+  type LogEntry,
+  type LogFilter,
+  listLog,
+  PAST_SYNTAX,
+  parsePast,
+} from '../../../shared/log.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, textField } from '../html/fields.ts';
@@ -29,11 +34,15 @@ type Wanted = Record<(typeof FILTERS)[number], string>;
 export function log(context: PageContext): Page {
   const { access } = context;
   const before = queryValue(context, 'before') || null;
-  if (before !== null && !isCursor(before)) throw new AppError('bad_parameter', 'before must be taken from a link.');
+  if (before !== null && !/^[1-9][0-9]{0,14}$/.test(before))
+    throw new AppError('bad_parameter', 'before must be taken from a link.');
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, queryValue(context, name).trim()])) as Wanted;
   const faults = new Map<string, string>();
   const filter = readFilter(wanted, access.clock.nowMs(), faults);
-  const found = faults.size > 0 ? [] : listLog(access.db, PAGE_SIZE + 1, { ...filter, before });
+  const found =
+    faults.size > 0
+      ? []
+      : listLog(access.db, PAGE_SIZE + 1, { ...filter, before: before === null ? null : Number(before) });
   const entries = found.slice(0, PAGE_SIZE);
   const isFiltered = before !== null || FILTERS.some((name) => wanted[name] !== '');
   const none = isFiltered
@@ -46,7 +55,7 @@ export function log(context: PageContext): Page {
 <p class="soft">Who did what. Entries can’t be changed or removed. The history of each key says whether its e-mails were delivered.</p>
 ${filterForm(context, wanted, faults)}
 ${entries.length > 0 ? logTable(context, entries) : faults.size > 0 ? '' : html`<p>${none}</p>`}
-${pageLinks(context, wanted, before, found.length > PAGE_SIZE ? (entries.at(-1)?.cursor ?? null) : null)}`,
+${pageLinks(context, wanted, before, found.length > PAGE_SIZE ? String(entries.at(-1)?.id) : null)}`,
   };
 }
 

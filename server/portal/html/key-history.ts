@@ -1,5 +1,5 @@
-import { detailText, EVENT_WORDS } from '../../../shared/keys/history-text.ts';
 import type { HistoryView } from '../../../shared/keys/view.ts';
+import { detailText, eventWords } from '../../../shared/log.ts';
 import { numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { columnTime, pageSentence, WHEN } from './time.ts';
@@ -20,7 +20,7 @@ export function historyTable(history: readonly HistoryView[]): Html {
     // What people wrote is shown as they wrote it.
     const isWritten = entry.event === 'edited' || text === entry.detail?.reason;
     const detail = isWritten ? userText(text) : html`<bdi>${pageSentence(text)}</bdi>`;
-    return html`<tr><td data-label="When">${columnTime(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${EVENT_WORDS[entry.event]}${text === '' ? '' : html`: <span class="text">${detail}</span>`}</td></tr>`;
+    return html`<tr><td data-label="When">${columnTime(Date.parse(entry.at))}</td><td data-label="Who">${entry.by}</td><td data-label="What">${eventWords(entry.event)}${text === '' ? '' : html`: <span class="text">${detail}</span>`}</td></tr>`;
   });
   return html`${rest}<table><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

@@ -1,4 +1,4 @@
-import type { KeyEventName } from '../../../shared/db/key-columns.ts';
+import type { KeyEventName } from '../../../shared/db/event-columns.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 

@@ -3,7 +3,6 @@ import {
   type AnySQLiteColumn,
   blob,
   check,
-  foreignKey,
   index,
   integer,
   primaryKey,
@@ -13,7 +12,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../../actor.ts';
-import type { AttemptResult, KeyEventName, Permission, StoredState } from '../key-columns.ts';
+import type { AttemptResult, Permission, StoredState } from '../key-columns.ts';
 import { profiles } from './profiles.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
@@ -106,51 +105,6 @@ export const keyAttempts = sqliteTable(
     check('key_attempts_result', sql`${t.result} IN ('open', 'accepted', 'refused', 'not confirmed', 'voided')`),
     check('key_attempts_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
     check('key_attempts_number', sql`${t.number} >= 1`),
-  ],
-);
-
-/** The changes to a key; times are ISO 8601 in UTC, null for no expiry. */
-export type KeyChanges = {
-  permissions?: { from: Permission[]; to: Permission[] };
-  rateLimits?: { from: StoredRateLimit[]; to: StoredRateLimit[] };
-  expiresAt?: { from: string | null; to: string | null };
-};
-
-/** The contents of `key_events.detail`, the only column that the profile's erasure clears. */
-export type KeyEventDetail = {
-  reason?: string;
-  nameBefore?: string;
-  nameAfter?: string;
-  attempt?: number;
-  /** Of a refused mail: the mail server said to try again. */
-  isTemporary?: true;
-  changes?: KeyChanges;
-  /** The key that this one was requested to replace. */
-  successorOf?: string;
-  /** The expiry that this key's approval gave to the replaced key. */
-  retiresOldAt?: string;
-  successor?: string;
-};
-
-/** The history of every key: append-only, which triggers enforce. */
-export const keyEvents = sqliteTable(
-  'key_events',
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    identifier: text().notNull(),
-    at: integer().notNull(),
-    by: text().notNull(),
-    /** What kind of actor `by` names. */
-    byKind: text('by_kind').$type<ActorKind>().notNull().default('operator'),
-    event: text().$type<KeyEventName>().notNull(),
-    fromState: text('from_state').$type<StoredState>(),
-    toState: text('to_state').$type<StoredState>().notNull(),
-    detail: text({ mode: 'json' }).$type<KeyEventDetail>(),
-  },
-  (t) => [
-    index('key_events_identifier').on(t.identifier, t.id),
-    foreignKey({ columns: [t.identifier], foreignColumns: [apiKeys.identifier] }),
-    check('key_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
   ],
 );
 

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { blob, check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { ActorKind } from '../../actor.ts';
-import type { BackendRight, PeopleEventName } from '../people-columns.ts';
+import type { BackendRight } from '../people-columns.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
 // Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
@@ -56,17 +55,6 @@ export const passkeys = sqliteTable(
   ],
 );
 
-/** The contents of `people_events.detail`. */
-export type PeopleEventDetail = {
-  passkey?: string;
-  /** The number of passkeys removed with the admin. */
-  endedPasskeys?: number;
-  token?: string;
-  rights?: BackendRight[];
-  withoutAddress?: boolean;
-  eraseLimit?: number;
-};
-
 /** Tokens of backends; only the SHA-256 of each is stored. */
 export const platformTokens = sqliteTable(
   'platform_tokens',
@@ -105,24 +93,4 @@ export const platformErasures = sqliteTable(
     erased: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.folded, t.day] }), check('platform_erasures_erased', sql`${t.erased} >= 0`)],
-);
-
-/** Decisions about admins and backends: append-only, which triggers enforce. Contains no e-mail or IP addresses. */
-export const peopleEvents = sqliteTable(
-  'people_events',
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    at: integer().notNull(),
-    by: text().notNull(),
-    /** What kind of actor `by` names. */
-    byKind: text('by_kind').$type<ActorKind>().notNull(),
-    event: text().$type<PeopleEventName>().notNull(),
-    kind: text().$type<'admin' | 'backend'>().notNull(),
-    name: text().notNull(),
-    detail: text({ mode: 'json' }).$type<PeopleEventDetail>(),
-  },
-  (t) => [
-    check('people_events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
-    check('people_events_kind', sql`${t.kind} IN ('admin', 'backend')`),
-  ],
 );

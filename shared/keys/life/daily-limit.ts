@@ -1,7 +1,7 @@
 import { and, eq, gte, lt, ne, sql } from 'drizzle-orm';
 import { DAY_MS, isoTime } from '../../clock.ts';
 import type { Tx } from '../../db/connect.ts';
-import { apiKeys, keyEvents } from '../../db/schema/keys.ts';
+import { events } from '../../db/schema/events.ts';
 import { AppError } from '../../errors.ts';
 import type { Owner } from '../record.ts';
 
@@ -27,15 +27,15 @@ export function refuseManyToday(
   const tomorrowMs = todayMs + DAY_MS;
   const done = tx
     .select({ count: sql<number>`count(*)` })
-    .from(apiKeys)
-    .innerJoin(keyEvents, eq(keyEvents.identifier, apiKeys.identifier))
+    .from(events)
     .where(
       and(
-        eq(apiKeys.profileId, owner.id),
-        eq(keyEvents.event, event),
-        ne(keyEvents.byKind, 'operator'),
-        gte(keyEvents.at, todayMs),
-        lt(keyEvents.at, tomorrowMs),
+        eq(events.profileId, owner.id),
+        eq(events.subject, 'key'),
+        eq(events.event, event),
+        ne(events.byKind, 'operator'),
+        gte(events.at, todayMs),
+        lt(events.at, tomorrowMs),
       ),
     )
     .get();

@@ -2,10 +2,12 @@ import { eq } from 'drizzle-orm';
 import { isoTime } from '../../clock.ts';
 import type { Tx } from '../../db/connect.ts';
 import type { Permission } from '../../db/key-columns.ts';
-import { apiKeys, type KeyChanges } from '../../db/schema/keys.ts';
+import type { KeyChanges } from '../../db/schema/events.ts';
+import { apiKeys } from '../../db/schema/keys.ts';
+import type { Act } from '../../events.ts';
 import { areSameLimits } from '../../limits/limits.ts';
 import type { RateLimit } from '../../limits/rate-limit.ts';
-import { type Act, type ApiKey, addEvent } from '../record.ts';
+import { type ApiKey, addKeyEvent } from '../record.ts';
 
 /** A new grant in its stored form. Absent fields stay as they are. */
 export type NewGrant = { permissions?: Permission[]; rateLimits?: RateLimit[]; expiresAt?: number | null };
@@ -21,7 +23,7 @@ export function setGrant(tx: Tx, key: ApiKey, grant: NewGrant, act: Act, success
   if (Object.keys(changes).length === 0) return null;
   tx.update(apiKeys).set(grant).where(eq(apiKeys.identifier, key.identifier)).run();
   const detail = { changes, ...(successor !== undefined && { successor }) };
-  const event = addEvent(tx, key, act, { event: 'changed', fromState: key.state, toState: key.state, detail });
+  const event = addKeyEvent(tx, key, act, 'changed', detail);
   return { changes, event };
 }
 

@@ -15,7 +15,7 @@ import type { KeyRequest } from '../fields/input-groups.ts';
 import { KEYS_PER_PROFILE } from '../key.ts';
 import {
   type ApiKey,
-  addEvent,
+  addKeyEvent,
   moveKey,
   type Owner,
   reachableAddress,
@@ -81,8 +81,7 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
       .returning()
       .get();
     const act = { by: request.by, atMs: nowMs };
-    const detail = successorOf === null ? {} : { detail: { successorOf } };
-    addEvent(tx, key, act, { event: 'requested', fromState: null, toState: 'pending', ...detail });
+    addKeyEvent(tx, key, act, 'requested', successorOf === null ? undefined : { successorOf });
     const { identifier } = key;
     const sentenceOf = (about: string) => `A request is waiting for a decision: ${about}.`;
     const toAdmins = tellAdmins(tx, deps.config, identifier, { textOf: requestMail, sentenceOf }, act);
@@ -151,7 +150,7 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
     tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
     const detail = { nameBefore: key.name, nameAfter: name };
     const act = { by, atMs: nowMs };
-    addEvent(tx, key, act, { event: 'edited', fromState: key.state, toState: key.state, detail });
+    addKeyEvent(tx, key, act, 'edited', detail);
     const isOwn = by.kind === 'owner';
     const mailIds = isOwn
       ? mailOwner(tx, deps.config, identifier, (news) => renamingMail({ ...news, ...detail }), act)

@@ -1,11 +1,13 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connect.ts';
-import type { KeyEventName, StoredState } from '../../db/key-columns.ts';
+import type { KeyEventName } from '../../db/event-columns.ts';
+import type { StoredState } from '../../db/key-columns.ts';
 import { keepQuery } from '../../db/prepared-query.ts';
 import { apiKeys } from '../../db/schema/keys.ts';
+import type { Act } from '../../events.ts';
 import { type MailConfig, mailFormerAddress } from '../../mail/outbox.ts';
 import { SLOT_HOLDERS, stateAt } from '../key.ts';
-import { type Act, type ApiKey, addEvent, approvable, closeAttempts } from '../record.ts';
+import { type ApiKey, addKeyEvent, approvable, closeAttempts } from '../record.ts';
 
 // The effects of a change of a profile on its keys, in the same transaction. An import may change very many profiles while it
 // holds the write lock, so the queries are prepared once.
@@ -54,11 +56,10 @@ const slotHoldersOf = keepQuery((db) =>
 
 function noteOnKey(tx: Tx, key: ApiKey, event: KeyEventName, act: Act): void {
   const { open } = approvable(tx, key);
-  const detail = open === null ? {} : { detail: { attempt: open.number } };
   if (open !== null) {
     const attemptNumber = key.attemptNumber + 1;
     tx.update(apiKeys).set({ attemptNumber }).where(eq(apiKeys.identifier, key.identifier)).run();
     closeAttempts(tx, key.identifier, 'voided');
   }
-  addEvent(tx, key, act, { event, fromState: key.state, toState: key.state, ...detail });
+  addKeyEvent(tx, key, act, event, open === null ? undefined : { attempt: open.number });
 }

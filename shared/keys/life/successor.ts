@@ -2,10 +2,11 @@ import type { Db, Tx } from '../../db/connect.ts';
 import type { KeyState } from '../../db/key-columns.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
+import type { Act } from '../../events.ts';
 import type { RateLimit } from '../../limits/rate-limit.ts';
 import type { KeyRequest } from '../fields/input-groups.ts';
 import { hasSecret, SLOT_HOLDERS, stateAt } from '../key.ts';
-import { type Act, type ApiKey, type Owner, readKey } from '../record.ts';
+import { type ApiKey, type Owner, readKey } from '../record.ts';
 import type { KeyView } from '../view.ts';
 import { setGrant } from './grant.ts';
 

@@ -1,4 +1,4 @@
-import type { KeyChanges } from '../../db/schema/keys.ts';
+import type { KeyChanges } from '../../db/schema/events.ts';
 import { compose, fact, type Paged, pageLink, type ServiceInfo, type Text } from './compose.ts';
 import { expiryInWords, foreign, rateLimitInWords, timeInWords } from './mail-wording.ts';
 

@@ -119,11 +119,11 @@ test('prints 50 entries at a time on a terminal, and the command for the next pa
   const sqlite = new Database(db);
   sqlite.run(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 51)
-       INSERT INTO service_events (at, by, by_kind, event) SELECT i, 'root', 'operator', 'restored' FROM n`,
+       INSERT INTO events (at, by, by_kind, subject, event) SELECT i, 'root', 'operator', 'database', 'restored' FROM n`,
   );
   sqlite.close();
   const terminal = openTerminal(['log'], variables, undefined, 40);
   expect(await terminal.exited).toBe(0);
   expect(terminal.screen().match(/Restored the database from a backup/g)).toHaveLength(50);
-  expect(terminal.screen()).toContain('Next page: profilectl log --after 2-');
+  expect(terminal.screen()).toContain('Next page: profilectl log --after 2');
 });

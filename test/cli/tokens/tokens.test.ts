@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { listLog } from '../../../shared/admins/audit-log.ts';
 import { ERASE_LIMIT, readBackendToken } from '../../../shared/backends/backend-tokens.ts';
 import { noteTokenUse } from '../../../shared/backends/token-uses.ts';
+import { listLog } from '../../../shared/log.ts';
 import type { Access } from '../../../shared/sessions-file/access.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { readTokenText } from '../../../shared/sign-ins/token-text.ts';

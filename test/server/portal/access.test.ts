@@ -25,7 +25,7 @@ const FORMS: Record<string, Form> = {
 };
 
 const stored = ({ access: { db } }: ServedPages) =>
-  storedIn(db, ['profiles', 'api_keys', 'key_attempts', 'key_events', 'admins', 'passkeys', 'people_events']);
+  storedIn(db, ['profiles', 'api_keys', 'key_attempts', 'events', 'admins', 'passkeys']);
 
 const ask = ({ get, post }: ServedPages, { method, path }: PageRoute, about: string, cookie?: string) => {
   const at = path.replace(/:\w+/, about);

@@ -17,7 +17,7 @@ import { use } from '../../support/storage/limits.ts';
 
 const record = pageRecorder(import.meta.path);
 
-const stored = ({ access: { db } }: ServedPages) => storedIn(db, ['api_keys', 'key_events', 'key_attempts']);
+const stored = ({ access: { db } }: ServedPages) => storedIn(db, ['api_keys', 'events', 'key_attempts']);
 
 /** The path of a key's page below `/developers/admin`. */
 const at = (identifier: string) => `/keys/${identifier}`;

@@ -13,7 +13,7 @@ test('a key is shown as expired at once, and nothing is stored for it, even whil
   const { access, clock, cookie } = world;
   const { identifier } = await issue(access, { profile: ADA.username }, { expiresAtMs: clock.nowMs() + 90_000 });
   clock.advance(3_600_000);
-  const traces = () => access.db.$client.query('SELECT count(*), max(id), total_changes() FROM key_events').values();
+  const traces = () => access.db.$client.query('SELECT count(*), max(id), total_changes() FROM events').values();
   const before = traces();
   using other = new Database(access.config.databasePath);
   other.run('BEGIN IMMEDIATE');

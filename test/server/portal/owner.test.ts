@@ -53,7 +53,7 @@ const record = pageRecorder(import.meta.path);
 /** The hidden field that says which state of the key a page has shown. */
 const shownOn = ({ body }: Answer) => /name="shown" value="([^"]+)"/.exec(body)?.[1] ?? '';
 
-const stored = ({ access: { db } }: ServedPages) => storedIn(db, ['api_keys', 'key_events']);
+const stored = ({ access: { db } }: ServedPages) => storedIn(db, ['api_keys', 'events']);
 
 test('the list, and the pages of a key and its actions in each state', async () => {
   const { see, send, deps } = await adasPages();

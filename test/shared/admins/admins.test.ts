@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { addAdmin, inviteAdmin, listAdmins, removeAdmin } from '../../../shared/admins/admins.ts';
-import { listLog } from '../../../shared/admins/audit-log.ts';
 import { openBare } from '../../../shared/db/connect.ts';
+import { listLog } from '../../../shared/log.ts';
 import { beginPasskeySignIn } from '../../../shared/passkeys/assertions.ts';
 import { readEnrolment } from '../../../shared/passkeys/enrolments.ts';
 import { listPasskeys, removePasskey } from '../../../shared/passkeys/passkeys.ts';
@@ -235,13 +235,4 @@ describe('a link for registering a passkey', () => {
     expect(listPasskeys(access.db, 'Grace').length).toBe(1);
     expect((await refusal(() => registerAt(access, address))).code).toBe('forbidden');
   });
-});
-
-test('the log about people can’t be changed', () => {
-  const { db } = world();
-  db.$client.run(
-    "INSERT INTO people_events (at, by, by_kind, event, kind, name) VALUES (1, 'x', 'operator', 'added', 'admin', 'y')",
-  );
-  expect(() => db.$client.run("UPDATE people_events SET name = 'z'")).toThrow('append-only');
-  expect(() => db.$client.run('DELETE FROM people_events')).toThrow('append-only');
 });

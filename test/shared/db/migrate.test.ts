@@ -4,11 +4,11 @@ import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, migrate, schemaState } from '../../../shared/db/migrate.ts';
+import { events } from '../../../shared/db/schema/events.ts';
 import * as keys from '../../../shared/db/schema/keys.ts';
 import { mails } from '../../../shared/db/schema/mails.ts';
 import * as people from '../../../shared/db/schema/people.ts';
 import * as profiles from '../../../shared/db/schema/profiles.ts';
-import * as serviceEvents from '../../../shared/db/schema/service-events.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { write } from '../../../shared/db/write.ts';
 import { looseModes } from '../../../shared/file-mode.ts';
@@ -24,7 +24,7 @@ const path = (name: string) => join(folder, name, 'profiles.db');
 
 test('the tables are those of the schema in the program', () => {
   const db = openDatabase(path('schema'), 'serve');
-  expect(tablesOf(db.$client)).toEqual(tablesIn({ ...keys, mails, ...people, ...profiles, ...serviceEvents }));
+  expect(tablesOf(db.$client)).toEqual(tablesIn({ ...keys, mails, ...people, ...profiles, events }));
   db.$client.close();
 });
 

@@ -32,11 +32,11 @@ test('erasing a profile deletes its rows, and clears all text fields of its keys
     [identifier, 'revoked', null],
     [other, 'rejected', null],
   ]);
-  const everything = ['api_keys', 'key_attempts', 'key_events'].map((table) =>
+  const everything = ['api_keys', 'key_attempts', 'events'].map((table) =>
     sqlite.query(`SELECT * FROM ${table}`).all(),
   );
   expect(JSON.stringify(everything)).not.toMatch(/ada@|bot of|lovelace/i);
-  const last = sqlite.query('SELECT event, by, at FROM key_events ORDER BY id DESC LIMIT 1').get();
+  const last = sqlite.query('SELECT event, by, at FROM events ORDER BY id DESC LIMIT 1').get();
   expect(last).toEqual({ event: 'erased', by: 'operator', at: deps.clock.nowMs() });
 });
 

@@ -88,7 +88,7 @@ describe('an operation is refused, and writes nothing,', () => {
     const identifiers = { pending, Active: active, profile: '' };
     const snapshot = () =>
       JSON.stringify([
-        ...['api_keys', 'key_events', 'key_attempts', 'mails'].map((table) =>
+        ...['api_keys', "events WHERE subject = 'key'", 'key_attempts', 'mails'].map((table) =>
           deps.db.$client.query(`SELECT * FROM ${table} ORDER BY 1, 2`).all(),
         ),
         mails(deps),

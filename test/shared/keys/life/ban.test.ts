@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { keysText, keyText } from '../../../../cli/keys/print.ts';
 import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
-import { detailText } from '../../../../shared/keys/history-text.ts';
 import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import type { Verifier } from '../../../../shared/keys/verify.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
+import { detailText } from '../../../../shared/log.ts';
 import { createMailer } from '../../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../../shared/mail/target.ts';
 import { onBox } from '../../../support/actors.ts';

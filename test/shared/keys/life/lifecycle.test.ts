@@ -187,8 +187,8 @@ test('the database itself refuses an Active key without a secret, a deleted key 
     'api_keys_secret',
   );
   expect(() => sql.run('DELETE FROM api_keys WHERE identifier = ?', [identifier])).toThrow('never deleted');
-  expect(() => sql.run('DELETE FROM key_events WHERE identifier = ?', [identifier])).toThrow('append-only');
-  expect(() => sql.run("UPDATE key_events SET by = 'x' WHERE identifier = ?", [identifier])).toThrow('append-only');
+  expect(() => sql.run('DELETE FROM events WHERE about = ?', [identifier])).toThrow('append-only');
+  expect(() => sql.run("UPDATE events SET by = 'x' WHERE about = ?", [identifier])).toThrow('append-only');
 });
 
 describe('time', () => {

@@ -20,7 +20,7 @@ const state = (identifier: string) => showKey(deps, identifier).state;
 
 /** The number of rows of each table. */
 function counts(): unknown {
-  const tables = ['api_keys', 'key_events', 'key_attempts', 'mails'];
+  const tables = ['api_keys', 'events', 'key_attempts', 'mails'];
   return tables.map((table) => deps.db.$client.query(`SELECT count(*) AS n FROM ${table}`).get());
 }
 

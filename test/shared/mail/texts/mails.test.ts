@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { KeyChanges } from '../../../../shared/db/schema/keys.ts';
+import type { KeyChanges } from '../../../../shared/db/schema/events.ts';
 import { exposureMail, requestMail } from '../../../../shared/mail/texts/admin-mails.ts';
 import { changeMail } from '../../../../shared/mail/texts/change-mail.ts';
 import type { Text } from '../../../../shared/mail/texts/compose.ts';

@@ -166,7 +166,7 @@ test('an import uses the time of each batch, so that times in histories ascend',
   const by = onBox('operator');
   await importProfiles(deps, source, { merge: false, strict: false, by, onKeys: effectsOnKeys(by, MAIL_CONFIG) });
   const events = deps.db.$client
-    .query('SELECT event, at FROM key_events WHERE identifier = ? ORDER BY rowid')
+    .query('SELECT event, at FROM events WHERE about = ? ORDER BY rowid')
     .all(identifier) as { event: string; at: number }[];
   const startMs = Date.parse('2026-01-01T00:00:00Z');
   expect(events).toEqual([

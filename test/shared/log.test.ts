@@ -1,18 +1,16 @@
 import { describe, expect, test } from 'bun:test';
-import { addAdmin } from '../../../shared/admins/admins.ts';
-import { type LogEntry, listLog } from '../../../shared/admins/audit-log.ts';
-import { LOG_GROUPS } from '../../../shared/admins/log-kinds.ts';
-import type { LogFilter } from '../../../shared/admins/log-rows.ts';
-import { logSentence } from '../../../shared/admins/log-text.ts';
-import { addToken } from '../../../shared/backends/backend-tokens.ts';
-import { effectsOnKeys, eraseProfile } from '../../../shared/erasure/erase-profile.ts';
-import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
-import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
-import { issue, request } from '../../support/keys.ts';
-import { MAIL_CONFIG } from '../../support/mail/config.ts';
-import { testAccess } from '../../support/portal/access.ts';
-import { testClock } from '../../support/world.ts';
+import { addAdmin } from '../../shared/admins/admins.ts';
+import { addToken } from '../../shared/backends/backend-tokens.ts';
+import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase-profile.ts';
+import { rejectKey } from '../../shared/keys/life/lifecycle.ts';
+import { LOG_GROUPS, type LogEntry, type LogFilter, listLog, sentenceOf } from '../../shared/log.ts';
+import { OPERATIONS, perform } from '../../shared/operations.ts';
+import { onBox } from '../support/actors.ts';
+import { importLines } from '../support/import.ts';
+import { DESCRIPTION, issue, request } from '../support/keys.ts';
+import { MAIL_CONFIG } from '../support/mail/config.ts';
+import { testAccess } from '../support/portal/access.ts';
+import { testClock } from '../support/world.ts';
 
 const GRACE = { kind: 'admin', name: 'Grace' } as const;
 
@@ -26,8 +24,8 @@ async function world() {
     access.db.$client
       .query(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-           INSERT INTO key_events (identifier, at, by, by_kind, event, from_state, to_state)
-             SELECT ?, ? + i * 1000, 'root', 'operator', 'changed', 'Active', 'Active' FROM n`,
+           INSERT INTO events (about, at, by, by_kind, subject, event)
+             SELECT ?, ? + i * 1000, 'root', 'operator', 'key', 'changed' FROM n`,
       )
       .run(count, identifier, fromMs);
   return { access, clock, change, identifier };
@@ -37,15 +35,10 @@ async function world() {
 function inPages({ db }: ReturnType<typeof testAccess>, size: number, filter: LogFilter = {}): LogEntry[] {
   const all: LogEntry[] = [];
   for (;;) {
-    const page = listLog(db, size, { ...filter, before: all.at(-1)?.cursor ?? null });
+    const page = listLog(db, size, { ...filter, before: all.at(-1)?.id ?? null });
     all.push(...page);
     if (page.length < size) return all;
   }
-}
-
-/** The entries without their cursors, which differ from page to page if entries of one table are left out. */
-function withoutCursors(entries: readonly LogEntry[]) {
-  return entries.map(({ cursor: _, ...entry }) => entry);
 }
 
 describe('the log of people’s actions', () => {
@@ -57,25 +50,25 @@ describe('the log of people’s actions', () => {
       clock.advance(step === 1 ? -3_600_000 : 2_000);
       await importLines(access, [{ id: 7, banned: step % 2 === 0 }], { merge: true });
     }
-    const whole = withoutCursors(listLog(access.db, 100));
+    const whole = listLog(access.db, 100);
     expect(whole.length).toBe(17);
-    for (const size of [1, 2, 3, 5]) expect(withoutCursors(inPages(access, size))).toEqual(whole);
-    expect(withoutCursors(inPages(access, 2, { kinds: ['admins', 'bans'] }))).toEqual(
+    for (const size of [1, 2, 3, 5]) expect(inPages(access, size)).toEqual(whole);
+    expect(inPages(access, 2, { kinds: ['admins', 'bans'] })).toEqual(
       whole.filter(({ kind }) => /^(admin|profile)-/.test(kind)),
     );
   });
 
-  test('continues where a page ended, without newer entries of a table that had none before', async () => {
+  test('continues where a page ended, without newer entries', async () => {
     const { access, clock, change } = await world();
     addAdmin(access, 'Grace', onBox('root'));
     change(3, clock.nowMs());
-    const whole = withoutCursors(listLog(access.db, 100));
+    const whole = listLog(access.db, 100);
     const page = listLog(access.db, 2);
     clock.advance(60_000);
     await importLines(access, [{ id: 7, banned: true }], { merge: true });
     addAdmin(access, 'Hopper', onBox('root'));
-    const next = listLog(access.db, 100, { before: page.at(-1)?.cursor ?? null });
-    expect([...withoutCursors(page), ...withoutCursors(next)]).toEqual(whole);
+    const next = listLog(access.db, 100, { before: page.at(-1)?.id ?? null });
+    expect([...page, ...next]).toEqual(whole);
   });
 
   test('costs the same for each page, however long it is', async () => {
@@ -164,21 +157,48 @@ describe('the log of people’s actions', () => {
     expect(kinds({ kinds: ['erasures', 'restores', 'bans'] })).toEqual([]);
   });
 
-  test('can’t be changed or deleted', async () => {
+  test('names the owner as long as the profile exists, and can be filtered by one', async () => {
+    const { access } = await world();
+    await importLines(access, [{ id: 8, username: 'Eve', email: 'eve@example.org' }]);
+    for (const [profileId, profile] of [
+      [7, 'ada'],
+      [8, 'Eve'],
+    ] as const) {
+      const input = { profile, name: 'Own', description: DESCRIPTION, permissions: ['api.lookup'] };
+      await perform(access, { kind: 'owner', name: 'owner', profileId }, OPERATIONS.request, input);
+    }
+    const of = (by: string) => listLog(access.db, 9, { by }).map((entry) => [entry.by, entry.profile]);
+    expect(of('owner EVE')).toEqual([['owner Eve', 8]]);
+    eraseProfile(access, 8, onBox('root'));
+    expect(of('owner eve')).toEqual([]);
+    expect(of('owner').slice(0, 2)).toEqual([
+      ['owner', null],
+      ['owner ada', 7],
+    ]);
+  });
+
+  test('can’t be changed or deleted; only what an erasure takes out', async () => {
     const { access } = await world();
     const { $client: sqlite } = access.db;
     await importLines(access, [{ id: 7, banned: true }], { merge: true });
-    for (const change of ["SET by = 'x'", 'SET profile_id = 8', 'SET at = 1, profile_id = NULL']) {
-      expect(() => sqlite.run(`UPDATE service_events ${change}`)).toThrow('append-only');
+    for (const change of [
+      "by = 'x'",
+      'profile_id = 8',
+      'at = 1, profile_id = NULL',
+      "data = '{}'",
+      "event = 'erased'",
+    ]) {
+      expect(() => sqlite.run(`UPDATE events SET ${change} WHERE profile_id = 7`)).toThrow('append-only');
     }
-    expect(() => sqlite.run('DELETE FROM service_events')).toThrow('append-only');
+    expect(() => sqlite.run('DELETE FROM events')).toThrow('append-only');
+    sqlite.run('UPDATE events SET profile_id = NULL, data = NULL');
   });
 });
 
 test('every kind of entry has a sentence that names its subject', () => {
-  for (const { kinds } of LOG_GROUPS) {
-    for (const kind of kinds) {
-      const sentence = logSentence({ kind, name: 'k7Qm2XaB', profile: 7, count: 1, detail: null });
+  for (const { subject, names } of LOG_GROUPS) {
+    for (const event of names) {
+      const sentence = sentenceOf({ subject, event, about: 'k7Qm2XaB', profileId: 7, data: null });
       expect(sentence).toMatch(/^[A-Z][a-z]+ .*(k7Qm2XaB|UID 7|database)/);
     }
   }

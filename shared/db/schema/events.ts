@@ -1,0 +1,71 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { ActorKind } from '../../actor.ts';
+import type { EventName, Subject } from '../event-columns.ts';
+import type { Permission } from '../key-columns.ts';
+import type { BackendRight } from '../people-columns.ts';
+import type { StoredRateLimit } from './keys.ts';
+import { profiles } from './profiles.ts';
+
+/** The changes to a key; times are ISO 8601 in UTC, null for no expiry. */
+export type KeyChanges = {
+  permissions?: { from: Permission[]; to: Permission[] };
+  rateLimits?: { from: StoredRateLimit[]; to: StoredRateLimit[] };
+  expiresAt?: { from: string | null; to: string | null };
+};
+
+/** What an entry says besides who, when and about what. The erasure of a profile blanks that of its keys. */
+export type EventData = {
+  reason?: string;
+  nameBefore?: string;
+  nameAfter?: string;
+  attempt?: number;
+  /** Of a refused mail: the mail server said to try again. */
+  isTemporary?: true;
+  changes?: KeyChanges;
+  /** The key that this one was requested to replace. */
+  successorOf?: string;
+  /** The expiry that this key's approval gave to the replaced key. */
+  retiresOldAt?: string;
+  successor?: string;
+  /** The name of a passkey. */
+  passkey?: string;
+  /** The number of passkeys removed with the admin. */
+  endedPasskeys?: number;
+  /** The name of the backend whose token it is about. */
+  backend?: string;
+  rights?: BackendRight[];
+  withoutAddress?: boolean;
+  eraseLimit?: number;
+  /** The number of profiles that one transaction erased, if there were several. */
+  count?: number;
+};
+
+/**
+ * The one history of keys, profiles, admins and tokens: append-only, which triggers enforce. It has no addresses. An erasure
+ * takes out the profile and blanks `data`, nothing else.
+ */
+export const events = sqliteTable(
+  'events',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    /** Milliseconds since 1970. */
+    at: integer().notNull(),
+    by: text().notNull(),
+    /** What kind of actor `by` names. */
+    byKind: text('by_kind').$type<ActorKind>().notNull(),
+    subject: text().$type<Subject>().notNull(),
+    event: text().$type<EventName>().notNull(),
+    /** The identifier of the key or token, or the admin's name; null for profiles and the database. */
+    about: text(),
+    /** The profile, or that of the key; null for others, and once it is erased. */
+    profileId: integer('profile_id').references(() => profiles.id, { onDelete: 'set null' }),
+    data: text({ mode: 'json' }).$type<EventData>(),
+  },
+  (t) => [
+    index('events_about').on(t.about, t.id),
+    index('events_profile').on(t.profileId).where(sql`profile_id IS NOT NULL`),
+    check('events_by_kind', sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
+    check('events_subject', sql`${t.subject} IN ('key', 'admin', 'token', 'profile', 'database')`),
+  ],
+);
