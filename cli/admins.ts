@@ -1,11 +1,8 @@
 import type { Command } from 'commander';
-import { shownAdmin } from '../shared/admins/admin-version.ts';
-import { type AdminView, addAdmin, findAdmin, listAdmins, removeAdmin } from '../shared/admins/admins.ts';
-import { listPasskeys } from '../shared/passkeys/passkeys.ts';
-import { withAccess } from './access.ts';
-import { withShownVersion } from './database.ts';
+import { type AdminView, addAdmin, findAdmin, listAdmins, removeAdmin } from '../shared/admins.ts';
+import { listPasskeys } from '../shared/sign-in/passkeys.ts';
+import { withContext } from './database.ts';
 import { counted, notice, print, printJson, table, timeCell } from './terminal/output.ts';
-import { retryIfChanged } from './terminal/retry-if-changed.ts';
 import { confirmOrYes } from './terminal/values.ts';
 
 /** Adds `admins add`, `admins list` and `admins remove`. */
@@ -26,12 +23,12 @@ Example:
   profilectl admins add Grace`,
     )
     .action((name: string, _options: unknown, command: Command) =>
-      withAccess(command, ({ access, actor, json }) => {
-        const invitation = addAdmin(access, name, actor);
+      withContext(command, 'use', ({ deps, actor, json }) => {
+        const invitation = addAdmin(deps, name, actor);
         notice(
           `${invitation.name} can register a passkey with this link, once, until ${invitation.expiresAt}. Send it over a channel that only they can read.`,
         );
-        if (!access.config.developerPlatform) {
+        if (!deps.config.developerPlatform) {
           notice('DEVELOPER_PLATFORM is off, so this link does not work; unset it and restart the server.');
         }
         if (json) printJson(invitation);
@@ -43,10 +40,10 @@ Example:
     .description('List admins with their states and passkeys.')
     .addHelpText('after', '\nExample:\n  profilectl admins list --json')
     .action((_options: unknown, command: Command) =>
-      withAccess(command, ({ access, json }) => {
-        const all = listAdmins(access);
+      withContext(command, 'use', ({ deps, json }) => {
+        const all = listAdmins(deps);
         if (json) printJson({ admins: all });
-        else print(all.length === 0 ? 'No admins.' : adminsText(all, access.clock.nowMs()));
+        else print(all.length === 0 ? 'No admins.' : adminsText(all, deps.clock.nowMs()));
       }),
     );
   admins
@@ -55,14 +52,12 @@ Example:
     .argument('<name>', 'the name of the admin')
     .addHelpText('after', '\nThe name stays in histories.\n\nExample:\n  profilectl admins remove Grace')
     .action((named: string, _options: unknown, command: Command) =>
-      withAccess(command, async ({ access, actor, json, yes }) => {
-        const { name } = findAdmin(access.db, named);
-        const { endedPasskeys } = await retryIfChanged(!yes, async () => {
-          const by = withShownVersion(actor, shownAdmin(access.db, name));
-          const held = counted(listPasskeys(access.db, name).length, 'passkey');
-          await confirmOrYes(yes, `Remove admin ${name} with ${held} and all sessions?`);
-          return removeAdmin(access, name, by);
-        });
+      withContext(command, 'use', async ({ deps, actor, json, yes }) => {
+        const admin = findAdmin(deps.db, named);
+        const { name } = admin;
+        const held = counted(listPasskeys(deps.db, admin.id).length, 'passkey');
+        await confirmOrYes(yes, `Remove admin ${name} with ${held} and all sessions?`);
+        const { endedPasskeys } = removeAdmin(deps, admin, actor);
         if (json) printJson({ name, removed: true, endedPasskeys });
         else print(`Removed ${name}.`);
       }),

@@ -9,7 +9,6 @@ import { copyDatabase, recordBackup } from '../shared/files/copy.ts';
 import { emptyLog } from '../shared/files/log.ts';
 import { prepareRestore, type Restored } from '../shared/files/restore.ts';
 import { vacuumDatabase } from '../shared/files/vacuum.ts';
-import { sweepBeside } from '../shared/sign-in/sweep.ts';
 import { bytesText, cleanForTerminal, shellWord } from '../shared/text.ts';
 import { configOf } from './configuration.ts';
 import { globalsOf } from './context.ts';
@@ -125,12 +124,6 @@ function vacuum(options: { fromServer?: string; logOnly?: true }, command: Comma
     }
     lowerPriority();
     const steps = createSteps();
-    try {
-      sweepBeside(db, systemClock);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      notice(`Warning: ${error.message}`);
-    }
     steps.begin(`Vacuuming ${sizeText(db.$client.filename)}`);
     const done = vacuumDatabase(db, systemClock);
     steps.end();

@@ -1,13 +1,7 @@
 import type { Command } from 'commander';
-import {
-  addToken,
-  ERASE_LIMIT,
-  findToken,
-  listTokens,
-  removeToken,
-  type TokenView,
-} from '../shared/backends/backend-tokens.ts';
-import { withAccess } from './access.ts';
+import { ERASURES_PER_DAY } from '../shared/erasure/feed-policy.ts';
+import { addToken, findToken, listTokens, removeToken, type TokenView } from '../shared/tokens.ts';
+import { withContext } from './database.ts';
 import { counted, notice, print, printJson, table, timeCell } from './terminal/output.ts';
 import { collect, confirmOrYes, needed } from './terminal/values.ts';
 
@@ -31,11 +25,10 @@ Example:
   profilectl tokens add backend --right profiles --without-address`,
     )
     .action((name: string, options: { right?: string[]; withoutAddress?: true }, command: Command) =>
-      withAccess(command, ({ access, actor, json }) => {
+      withContext(command, 'use', ({ deps, actor, json }) => {
         const rights = needed(options.right, '--right');
         const excludesContactFields = options.withoutAddress === true;
-        const eraseLimit = ERASE_LIMIT.default;
-        const added = addToken(access, { name, rights, excludesContactFields, eraseLimit }, actor);
+        const added = addToken(deps, { name, rights, excludesContactFields }, actor);
         notice(powerText(added));
         if (json) printJson(added);
         else print(added.token);
@@ -46,10 +39,10 @@ Example:
     .description('List the tokens of backends with their rights and last use.')
     .addHelpText('after', '\nExample:\n  profilectl tokens list --json')
     .action((_options: unknown, command: Command) =>
-      withAccess(command, ({ access, json }) => {
-        const all = listTokens(access);
+      withContext(command, 'use', ({ deps, json }) => {
+        const all = listTokens(deps.db);
         if (json) printJson({ tokens: all });
-        else print(all.length === 0 ? 'No tokens.' : tokensText(all, access.clock.nowMs()));
+        else print(all.length === 0 ? 'No tokens.' : tokensText(all, deps.clock.nowMs()));
       }),
     );
   tokens
@@ -58,27 +51,27 @@ Example:
     .argument('<token>', 'the 8 characters that "tokens list" shows, or the name')
     .addHelpText('after', '\nThe name stays in histories.\n\nExample:\n  profilectl tokens remove k7Qm2XaB')
     .action((named: string, _options: unknown, command: Command) =>
-      withAccess(command, async ({ access, actor, json, yes }) => {
-        const { identifier, name, lastUsedAt } = findToken(access, named);
+      withContext(command, 'use', async ({ deps, actor, json, yes }) => {
+        const { identifier, name, lastUsedAt } = findToken(deps.db, named);
         const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`;
         await confirmOrYes(yes, `Remove the token ${identifier} of ${name}, ${used}, and end its sessions?`);
-        const ended = removeToken(access, identifier, actor);
+        const ended = removeToken(deps, identifier, actor);
         if (json) return printJson({ identifier, name, removed: true, endedSessions: ended });
         print(`Removed the token ${identifier} of ${name}.`);
-        if (ended !== null) notice(`Also ended: ${counted(ended, 'session')} opened with it.`);
+        notice(`Also ended: ${counted(ended, 'session')} opened with it.`);
       }),
     );
 }
 
 /** What anyone with the token can do, so that the operator protects it accordingly. */
-function powerText({ name, rights, withoutAddress, eraseLimit }: TokenView): string {
+function powerText({ name, rights, withoutAddress }: TokenView): string {
   const extent = withoutAddress
     ? 'except e-mail addresses, auth IDs and bans'
     : "including e-mail addresses, and so take over any profile (--without-address makes a token that can't)";
   return [
     `This is the token of ${name}. It is shown only once; store it where only the backend can read it.`,
     rights.includes('profiles')
-      ? `Anyone who has it can change every profile, ${extent}, and erase ${eraseLimit} profiles a day.`
+      ? `Anyone who has it can change every profile, ${extent}, and erase ${ERASURES_PER_DAY} profiles a day.`
       : [],
     rights.includes('sign-ins') ? 'Anyone who has it can sign in as the owner of any profile.' : [],
   ]

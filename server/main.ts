@@ -91,7 +91,7 @@ function runUntilStopped(
   const { deps, log, portal } = service;
   const timers: readonly Repeating[] = [
     startOutboxTimer({ deps, log }, portal.sendMails),
-    startSweepTimer(portal, reportTo(log), deps.config.databasePath),
+    startSweepTimer(portal, reportTo(log)),
     ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum), startLogTimer(deps, log, vacuum)]),
   ];
   const counts = startSavingCounts(deps.config.databasePath, service, reportTo(log));

@@ -10,7 +10,7 @@ import { createUsage } from '../shared/usage/usage.ts';
 import { refuse } from './http/answers.ts';
 import { requestIds } from './http/every-request.ts';
 import type { Serving } from './http/serving.ts';
-import { createThrottle } from './http/throttle.ts';
+import { createFailureThrottle } from './http/throttle.ts';
 import { readTransport } from './http/transport.ts';
 import { type Log, reportTo } from './observability/log.ts';
 import { createMetrics } from './observability/metrics.ts';
@@ -37,7 +37,7 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
     nextRequestId: requestIds(deps.random),
     verify: prepareVerifier(reader, clock),
     usage: createUsage(clock),
-    throttle: createThrottle(clock),
+    throttle: createFailureThrottle(clock),
     limits,
     metrics: config.metricsToken === null ? null : createMetrics(deps),
     lookup: prepareLookup(reader),

@@ -10,15 +10,10 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 export type Person =
   /** Anybody who can open the database on the server itself; the name is the operating system's user. */
   | { kind: 'operator'; name: string; shown?: string }
-  /**
-   * `generation` is what the sign-in is bound to: an operation is refused if that has changed.
-   */
-  | { kind: 'admin'; name: string; generation?: number; shown?: string }
-  /**
-   * The owner of one profile. The name is constant: history outlives an erased profile, so nothing in it may identify the owner.
-   * `signedIn` is the version of the profile to which the sign-in is bound.
-   */
-  | { kind: 'owner'; name: 'owner'; profileId: number; signedIn?: string; shown?: string }
+  /** `signInId` is the sign-in with which they act: an operation is refused if that has ended. */
+  | { kind: 'admin'; name: string; signInId?: number; shown?: string }
+  /** The owner of one profile. The name is constant: history outlives an erased profile, so nothing in it may identify the owner. */
+  | { kind: 'owner'; name: 'owner'; profileId: number; signInId?: number; shown?: string }
   /** A backend with a token; the name is the token's. */
   | { kind: 'backend'; name: string; shown?: never };
 

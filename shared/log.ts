@@ -249,7 +249,6 @@ function withEnded({ endedPasskeys = 0 }: EventData): string {
 
 const ADMIN_SENTENCES: Record<EventName<'admin'>, (name: string, data: EventData) => string> = {
   added: (name) => `Added admin ${name}`,
-  invited: (name, data) => `Invited admin ${name} again${withEnded(data)}`,
   'passkey registered': (name) => `Registered a passkey of admin ${name}`,
   'passkey removed': (name) => `Removed a passkey of admin ${name}`,
   removed: (name, data) => `Removed admin ${name}${withEnded(data)}`,

@@ -84,11 +84,4 @@ export const PORTAL_REFUSALS = {
     status: 409,
     when: 'the key has changed since it was shown; the sentence says what',
   },
-  /** An admin has requested too many passkey challenges. */
-  too_many_challenges: {
-    status: 429,
-    exitCode: 75,
-    sentence: 'Too many passkey requests; try again in a minute.',
-    headers: retryAfter,
-  },
 } as const satisfies Record<string, Refusal>;

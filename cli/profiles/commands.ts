@@ -4,9 +4,8 @@ import { setBanned } from '../../shared/profiles/ban.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { profileRevision } from '../../shared/profiles/profile-version.ts';
-import { signOwnerOut } from '../../shared/sign-in/end-all.ts';
+import { endAllSignIns } from '../../shared/sign-in/sessions.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
-import { withAccess } from '../access.ts';
 import { withContext, withShownVersion } from '../database.ts';
 import { counted, print, printJson } from '../terminal/output.ts';
 import { createProgress } from '../terminal/progress.ts';
@@ -85,8 +84,9 @@ Example:
   profilectl profiles sign-out ada`,
     )
     .action((username: string, _options: unknown, command: Command) =>
-      withAccess(command, ({ access, json }) => {
-        const { id, username: name, ended } = signOwnerOut(access, username);
+      withContext(command, 'use', ({ deps, json }) => {
+        const { id, username: name } = findProfile(deps.db, username);
+        const ended = endAllSignIns(deps, { profileId: id, adminId: null });
         if (json) printJson({ id, username: name, signedOut: true, endedSessions: ended });
         else print(`Signed out ${name} (id ${id}): ${counted(ended, 'session')} ended.`);
       }),

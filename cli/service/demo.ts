@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { addAdmin } from '../../shared/admins/admins.ts';
+import { addAdmin } from '../../shared/admins.ts';
 import { isBinary } from '../../shared/binary.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { withTables } from '../../shared/db/tables.ts';
@@ -10,10 +10,9 @@ import { createDeps, type Deps } from '../../shared/deps.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { OPERATIONS, perform, performWhole } from '../../shared/operations.ts';
-import type { Invitation } from '../../shared/passkeys/enrolments.ts';
 import { importProfiles } from '../../shared/profiles/import/import.ts';
 import sample from '../../shared/sample/profiles.jsonl' with { type: 'text' };
-import { openSessionsFile } from '../../shared/sessions-file/sessions-file.ts';
+import type { Invitation } from '../../shared/sign-in/passkeys.ts';
 import { shellWord } from '../../shared/text.ts';
 import { operatorOf } from '../database.ts';
 import { print } from '../terminal/output.ts';
@@ -98,9 +97,7 @@ async function issueKey(deps: Deps): Promise<string> {
 
 /** Adds an admin, and returns the link to register a passkey. */
 async function inviteAdmin(deps: Deps): Promise<Invitation> {
-  const sessions = openSessionsFile(deps.config.databasePath);
-  using _ = sessions.sqlite;
-  return addAdmin({ ...deps, sessions }, ADMIN, operatorOf(deps.config));
+  return addAdmin(deps, ADMIN, operatorOf(deps.config));
 }
 
 function explain(

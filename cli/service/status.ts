@@ -6,7 +6,6 @@ import { openDatabase } from '../../shared/files/open.ts';
 import { readStatus, type Status } from '../../shared/files/status.ts';
 import type { MailStatus } from '../../shared/mail/outbox.ts';
 import { bytesText, cleanForTerminal } from '../../shared/text.ts';
-import type { SessionStatus } from '../../shared/upkeep/session-status.ts';
 import { userName } from '../../shared/user.ts';
 import { configOf } from '../configuration.ts';
 import { globalsOf } from '../context.ts';
@@ -77,7 +76,7 @@ function statusText(
     ['Queue', queueLine(queue, nowMs)],
     ['Approvals', openAttempts === 0 ? 'none under way' : `${openAttempts} under way`],
     ['Mails', mailsLine(mails, nowMs)],
-    ['Signed in', signInsLine(signIns)],
+    ['Signed in', counted(signIns, 'browser')],
     ['Last import', lastImportText(status.lastImport, nowMs)],
     ['Last feed', lastImportText(status.lastFeed, nowMs)],
     ['Last backup', lastBackupText(status.lastBackup, nowMs)],
@@ -117,12 +116,6 @@ function mailsLine({ waiting, oldestAt, undelivered }: MailStatus, nowMs: number
   const since = oldestAt === null ? '' : `, the oldest for ${ageText(oldestAt, nowMs)}`;
   const rest = undelivered.length - waiting;
   return `${waiting} to be retried${since}${rest === 0 ? '' : `; ${rest} abandoned in the last 30 days`}`;
-}
-
-function signInsLine(signIns: SessionStatus | null): string {
-  if (signIns === null) return 'nobody';
-  const { sessions, mailsLastHour, mailsPerHour } = signIns;
-  return `${counted(sessions, 'session')}; ${counted(mailsLastHour, 'sign-in mail')} in the last hour, at most ${mailsPerHour}`;
 }
 
 /** `--json` has all. */

@@ -82,7 +82,6 @@ CREATE TABLE `admins` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`name` text NOT NULL,
 	`folded` text NOT NULL,
-	`generation` integer NOT NULL,
 	`user_handle` blob NOT NULL,
 	`added_at` integer NOT NULL,
 	CONSTRAINT "admins_name" CHECK(length(`name`) BETWEEN 1 AND 64),
@@ -102,7 +101,7 @@ CREATE TABLE `passkeys` (
 	`registered_from` text NOT NULL,
 	`registered_by` text NOT NULL,
 	`last_used_at` integer,
-	FOREIGN KEY (`admin_id`) REFERENCES `admins`(`id`),
+	FOREIGN KEY (`admin_id`) REFERENCES `admins`(`id`) ON DELETE cascade,
 	CONSTRAINT "passkeys_credential_id" CHECK(length(`credential_id`) BETWEEN 1 AND 1023),
 	CONSTRAINT "passkeys_sign_count" CHECK(`sign_count` BETWEEN 0 AND 4294967295),
 	CONSTRAINT "passkeys_is_backup_eligible" CHECK(`is_backup_eligible` IN (0, 1)),
@@ -110,6 +109,81 @@ CREATE TABLE `passkeys` (
 ) STRICT;
 CREATE UNIQUE INDEX `passkeys_credential_id` ON `passkeys` (`credential_id`);
 CREATE INDEX `passkeys_admin` ON `passkeys` (`admin_id`);
+
+CREATE TABLE `backend_tokens` (
+	`identifier` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`folded` text NOT NULL,
+	`token_hash` blob NOT NULL,
+	`rights` text NOT NULL,
+	`is_without_address` integer NOT NULL,
+	`added_at` integer NOT NULL,
+	`last_used_at` integer,
+	`erased_on` integer DEFAULT 0 NOT NULL,
+	`erased` integer DEFAULT 0 NOT NULL,
+	CONSTRAINT "backend_tokens_identifier" CHECK(length(`identifier`) = 8),
+	CONSTRAINT "backend_tokens_name" CHECK(length(`name`) BETWEEN 1 AND 64),
+	CONSTRAINT "backend_tokens_token_hash" CHECK(length(`token_hash`) = 32),
+	CONSTRAINT "backend_tokens_rights" CHECK(json_array_length(`rights`) > 0),
+	CONSTRAINT "backend_tokens_is_without_address" CHECK(`is_without_address` IN (0, 1)),
+	CONSTRAINT "backend_tokens_erased" CHECK(`erased` >= 0)
+) STRICT;
+CREATE UNIQUE INDEX `backend_tokens_folded` ON `backend_tokens` (`folded`);
+
+CREATE TABLE `sign_ins` (
+	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`token_hash` blob NOT NULL,
+	`profile_id` integer,
+	`admin_id` integer,
+	`opened_by` text,
+	`started_at` integer NOT NULL,
+	`last_used_at` integer NOT NULL,
+	`idle_until` integer NOT NULL,
+	`ends_at` integer NOT NULL,
+	`client_address` text NOT NULL,
+	`client_agent` text NOT NULL,
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE cascade,
+	FOREIGN KEY (`admin_id`) REFERENCES `admins`(`id`) ON DELETE cascade,
+	FOREIGN KEY (`opened_by`) REFERENCES `backend_tokens`(`identifier`) ON DELETE cascade,
+	CONSTRAINT "sign_ins_token_hash" CHECK(length(`token_hash`) = 32),
+	CONSTRAINT "sign_ins_whose" CHECK((`profile_id` IS NULL) <> (`admin_id` IS NULL)),
+	CONSTRAINT "sign_ins_idle" CHECK(`idle_until` <= `ends_at`)
+) STRICT;
+CREATE UNIQUE INDEX `sign_ins_token_hash` ON `sign_ins` (`token_hash`);
+CREATE INDEX `sign_ins_profile` ON `sign_ins` (`profile_id`);
+CREATE INDEX `sign_ins_admin` ON `sign_ins` (`admin_id`);
+CREATE INDEX `sign_ins_opened_by` ON `sign_ins` (`opened_by`);
+CREATE INDEX `sign_ins_idle_until` ON `sign_ins` (`idle_until`);
+
+CREATE TABLE `tickets` (
+	`hash` blob PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
+	`proof` blob,
+	`profile_id` integer,
+	`admin_id` integer,
+	`opened_by` text,
+	`until` integer NOT NULL,
+	`tries_left` integer,
+	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE cascade,
+	FOREIGN KEY (`admin_id`) REFERENCES `admins`(`id`) ON DELETE cascade,
+	FOREIGN KEY (`opened_by`) REFERENCES `backend_tokens`(`identifier`) ON DELETE cascade,
+	CONSTRAINT "tickets_hash" CHECK(length(`hash`) = 32),
+	CONSTRAINT "tickets_kind" CHECK(`kind` IN ('code', 'hand-over', 'enrolment', 'registration', 'passkey')),
+	CONSTRAINT "tickets_proof" CHECK(length(`proof`) = 32),
+	CONSTRAINT "tickets_tries_left" CHECK(`tries_left` >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX `tickets_profile` ON `tickets` (`profile_id`);
+CREATE INDEX `tickets_admin` ON `tickets` (`admin_id`) WHERE admin_id IS NOT NULL;
+CREATE INDEX `tickets_opened_by` ON `tickets` (`opened_by`) WHERE opened_by IS NOT NULL;
+CREATE INDEX `tickets_until` ON `tickets` (`until`);
+
+-- Whoever reads another mailbox now may not be who signed in. A change of case is no change.
+CREATE TRIGGER `profiles_address_changed` AFTER UPDATE OF `email` ON `profiles`
+WHEN lower(coalesce(NEW.`email`, '')) <> lower(coalesce(OLD.`email`, ''))
+BEGIN
+	DELETE FROM `sign_ins` WHERE `profile_id` = NEW.`id`;
+	DELETE FROM `tickets` WHERE `profile_id` = NEW.`id`;
+END;
 
 CREATE TABLE `mails` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
@@ -144,32 +218,6 @@ CREATE TABLE `last_import` (
 	CONSTRAINT "last_import_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
 	CONSTRAINT "last_import_lines" CHECK(`refused` BETWEEN 0 AND `lines`)
 ) STRICT;
-
-CREATE TABLE `platform_erasures` (
-	`folded` text NOT NULL,
-	`day` integer NOT NULL,
-	`erased` integer NOT NULL,
-	PRIMARY KEY(`folded`, `day`),
-	CONSTRAINT "platform_erasures_erased" CHECK(`erased` >= 0)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE `platform_tokens` (
-	`identifier` text PRIMARY KEY NOT NULL,
-	`name` text NOT NULL,
-	`folded` text NOT NULL,
-	`token_hash` blob NOT NULL,
-	`rights` text NOT NULL,
-	`is_without_address` integer NOT NULL,
-	`erase_limit` integer NOT NULL,
-	`added_at` integer NOT NULL,
-	CONSTRAINT "platform_tokens_identifier" CHECK(length(`identifier`) = 8),
-	CONSTRAINT "platform_tokens_name" CHECK(length(`name`) BETWEEN 1 AND 64),
-	CONSTRAINT "platform_tokens_token_hash" CHECK(length(`token_hash`) = 32),
-	CONSTRAINT "platform_tokens_rights" CHECK(json_array_length(`rights`) > 0),
-	CONSTRAINT "platform_tokens_is_without_address" CHECK(`is_without_address` IN (0, 1)),
-	CONSTRAINT "platform_tokens_erase_limit" CHECK(`erase_limit` >= 0)
-) STRICT;
-CREATE INDEX `platform_tokens_folded` ON `platform_tokens` (`folded`);
 
 CREATE TABLE `last_feed` (
 	`id` integer PRIMARY KEY NOT NULL,

@@ -4,10 +4,10 @@ import type { Verifier } from '../../shared/keys/verify.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
 import type { Leaderboard } from '../../shared/profiles/board.ts';
 import type { Lookup } from '../../shared/profiles/lookup.ts';
+import type { Throttle } from '../../shared/throttle.ts';
 import type { Usage } from '../../shared/usage/usage.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { Throttle } from './throttle.ts';
 import type { Transport } from './transport.ts';
 
 /** The part of Bun's server that knows connections: their remote address, and their idle timeout in seconds. */

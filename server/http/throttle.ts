@@ -1,44 +1,31 @@
 import type { Clock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
+import { countEvent, createThrottle, type Throttle, waitMs } from '../../shared/throttle.ts';
 
 /** How many failed logins an IP address may have in any window of this length. */
 export const FAILURES = { quota: 30, windowSeconds: 60 } as const;
 
-/** How many address blocks are remembered; those that failed longest ago are forgotten first. */
-const MAX_BLOCKS = 16_384;
-
-/** The times of the latest events of each address block, by the monotonic clock; the block with the latest one is last. */
-export type Throttle = { readonly times: Map<string, number[]>; readonly clock: Pick<Clock, 'monotonicMs'> };
-
-/** Creates a throttle that has counted nothing. */
-export function createThrottle(clock: Pick<Clock, 'monotonicMs'>): Throttle {
-  return { times: new Map(), clock };
+/** Creates a throttle of failed logins, or of other events of which an address may have as many. */
+export function createFailureThrottle(clock: Pick<Clock, 'monotonicMs'>): Throttle {
+  return createThrottle(clock, FAILURES.quota, FAILURES.windowSeconds * 1_000);
 }
-
-const FAILED_LOGINS = 'requests without a valid API key or token';
 
 /**
  * Counts a failed login, or another event, which the refusal calls `what`. Throws `too_many_failures`, and counts nothing, if
- * the block has no failures left.
+ * the block of addresses has none left.
  */
-export function countFailure({ times, clock }: Throttle, block: string, what = FAILED_LOGINS): void {
-  const windowMs = FAILURES.windowSeconds * 1_000;
-  const nowMs = clock.monotonicMs();
-  const recent = (times.get(block) ?? []).filter((atMs) => nowMs - atMs <= windowMs);
-  const [first] = recent;
-  if (recent.length >= FAILURES.quota && first !== undefined) {
-    // An event counts for the whole last millisecond of its window.
-    throw tooManyFailures(Math.ceil((first + windowMs - nowMs + 1) / 1_000), what);
+export function countFailure(
+  throttle: Throttle,
+  block: string,
+  what = 'requests without a valid API key or token',
+): void {
+  const ms = waitMs(throttle, block);
+  if (ms === 0) {
+    countEvent(throttle, block);
+    return;
   }
-  times.delete(block);
-  times.set(block, [...recent, nowMs]);
-  if (times.size <= MAX_BLOCKS) return;
-  const [oldest] = times.keys();
-  if (oldest !== undefined) times.delete(oldest);
-}
-
-/** The refusal of an IP address that has no failures left for `seconds`. */
-export function tooManyFailures(seconds: number, what = FAILED_LOGINS): AppError {
-  const sentence = `More than ${FAILURES.quota} ${what} came from this IP address within ${FAILURES.windowSeconds} seconds; try again in ${seconds} s.`;
-  return new AppError('too_many_failures', sentence, { retryAfterSeconds: seconds });
+  const { quota, windowMs } = throttle;
+  const retryAfterSeconds = Math.ceil(ms / 1_000);
+  const sentence = `More than ${quota} ${what} came from this IP address within ${windowMs / 1_000} seconds; try again in ${retryAfterSeconds} s.`;
+  throw new AppError('too_many_failures', sentence, { retryAfterSeconds });
 }

@@ -3,11 +3,12 @@ import type { Permission } from '../../shared/db/key-columns.ts';
 import { renewView } from '../../shared/db/reader.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { VerifiedKey, Verifier } from '../../shared/keys/verify.ts';
+import type { Throttle } from '../../shared/throttle.ts';
 import { transport } from './every-request.ts';
 import { admit, openQuota, type Quota, showLevels } from './quota.ts';
 import type { RequestState } from './request-state.ts';
 import type { Serving } from './serving.ts';
-import { countFailure, type Throttle } from './throttle.ts';
+import { countFailure } from './throttle.ts';
 import { blockOf } from './transport.ts';
 
 /** What a request costs of each rate limit: one, nothing, or what its route passes to `admit` after reading the parameters. */

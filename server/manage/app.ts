@@ -1,11 +1,10 @@
 import { Elysia } from 'elysia';
 import { z } from 'zod';
-import { readBackendToken } from '../../shared/backends/backend-tokens.ts';
-import { noteTokenUse } from '../../shared/backends/token-uses.ts';
 import { onceUnlocked, whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { AppError, isForOperator, refusalOf } from '../../shared/errors.ts';
 import { handOver } from '../../shared/sign-in/hand-over.ts';
 import { parseJson } from '../../shared/text.ts';
+import { isTokenUseDue, noteTokenUse, readBackendToken } from '../../shared/tokens.ts';
 import { runInBackground } from '../background.ts';
 import { JSON_BODY, readText } from '../http/body.ts';
 import { publicRefusal } from '../http/errors.ts';
@@ -89,17 +88,19 @@ function admit(services: PortalServices, request: Request): Call {
   if (sent === null) throw TOKEN_REFUSALS.no_credentials;
   const token = readBackendToken(access.db, sent);
   if (token === null) throw TOKEN_REFUSALS.invalid_token;
-  const note = () => noteTokenUse(access.sessions, access.clock, token.identifier);
-  const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
-  runInBackground(background, () => onceUnlocked(access.sessions.sqlite, note), onFault);
+  if (isTokenUseDue(access.clock.nowMs(), token)) {
+    const note = () => noteTokenUse(access, token);
+    const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
+    runInBackground(background, () => onceUnlocked(access.db.$client, note), onFault);
+  }
   return { request, token, services };
 }
 
 /** Whose token this is, and what it allows. */
 function me({ request, token }: Call): object {
   queryParameters(queryOf(request), []);
-  const { identifier, name, rights, excludesContactFields, eraseLimit } = token;
-  return { kind: 'backend', name, token: identifier, rights, withoutAddress: excludesContactFields, eraseLimit };
+  const { identifier, name, rights, excludesContactFields } = token;
+  return { kind: 'backend', name, token: identifier, rights, withoutAddress: excludesContactFields };
 }
 
 /**
@@ -112,7 +113,7 @@ async function signIns(call: Call): Promise<object> {
   const read = HAND_OVER.safeParse(parseJson(await readText(call.request, JSON_BODY)));
   if (!read.success) throw new AppError('bad_body', read.error.issues[0]?.message ?? error);
   const { access } = call.services;
-  await whenUnlocked(access.sessions.sqlite);
+  await whenUnlocked(access.db.$client);
   return handOver(access, read.data, call.token.identifier);
 }
 

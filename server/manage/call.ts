@@ -1,6 +1,6 @@
-import type { BackendToken } from '../../shared/backends/backend-tokens.ts';
 import type { BackendRight } from '../../shared/db/people-columns.ts';
 import { AppError } from '../../shared/errors.ts';
+import type { BackendToken } from '../../shared/tokens.ts';
 import type { PortalParts } from '../portal/guards.ts';
 import type { PortalServices } from '../portal/services.ts';
 

@@ -2,13 +2,14 @@ import { Elysia } from 'elysia';
 import { onceUnlocked, whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { lockDeadline } from '../../shared/db/write.ts';
 import { AppError } from '../../shared/errors.ts';
-import { isUseDue, noteUse, readSignIn } from '../../shared/sign-ins/sign-ins.ts';
+import { networkOf } from '../../shared/net.ts';
+import { isUseDue, noteUse, readSignIn } from '../../shared/sign-in/sessions.ts';
+import { createThrottle } from '../../shared/throttle.ts';
 import { runInBackground } from '../background.ts';
 import { EMPTY_POLICY } from '../frame/frame.ts';
 import { queryOf } from '../http/parameters.ts';
 import type { RequestState } from '../http/request-state.ts';
-import { countFailure, createThrottle } from '../http/throttle.ts';
-import { blockOf } from '../http/transport.ts';
+import { countFailure, FAILURES } from '../http/throttle.ts';
 import { answerOutcome, pageHeaders } from './requests/answers.ts';
 import { readCookie, signInFault } from './requests/cookies.ts';
 import { refuseCrossSite } from './requests/cross-site.ts';
@@ -70,7 +71,7 @@ export function anyone(parts: PortalParts) {
       if (request.method === 'POST') {
         page.form = await readForm(request);
         countLimited(page);
-        await whenUnlocked(page.access.sessions.sqlite, page.waitUntilMs);
+        await whenUnlocked(page.access.db.$client, page.waitUntilMs);
       }
       identifyVisitor(page);
     })
@@ -122,26 +123,35 @@ function openPage(
   };
 }
 
-/** What an IP address sends too often, by the routes of the forms that strangers can send. */
-const LIMITED: Readonly<Record<string, string>> = {
-  '/developers/sign-in': 'sign-ins',
-  '/developers/sign-in/code': 'codes',
-  '/developers/enter': 'sign-ins',
-  '/developers/enrol': 'registrations',
-  '/developers/admin/sign-in': 'sign-ins',
-  '/developers/admin/people/passkeys': 'registrations',
-  '/developers/found': 'texts',
+/** How often a network may send a form, in seconds, and what that is called. By default it is an IPv4 address, or an IPv6 /64. */
+type Limit = { what: string; quota: number; windowSeconds: number; bits?: 48 };
+
+const ASKED = { what: 'requests for a code', windowSeconds: 3_600 };
+
+/** The limits of the forms that strangers can send, by their routes. */
+const LIMITED: Readonly<Record<string, readonly Limit[]>> = {
+  '/developers/sign-in': [
+    { ...ASKED, quota: 10 },
+    { ...ASKED, quota: 100, bits: 48 },
+  ],
+  '/developers/sign-in/code': [{ what: 'codes', ...FAILURES }],
+  '/developers/enter': [{ what: 'sign-ins', ...FAILURES }],
+  '/developers/enrol': [{ what: 'registrations', ...FAILURES }],
+  '/developers/admin/sign-in': [{ what: 'sign-ins', ...FAILURES }],
+  '/developers/admin/people/passkeys': [{ what: 'registrations', ...FAILURES }],
+  '/developers/found': [{ what: 'texts', ...FAILURES }],
 };
 
 /** Throws `too_many_failures` if the IP address has sent this form too often; called before anything is read from the database. */
 function countLimited({ access, services, route, form, client }: PageContext): void {
-  const what = LIMITED[route];
-  if (what === undefined) return;
   // What only continues a sign-in is not counted: strangers at an admin's IP address must not keep a passkey from being accepted.
   if (route === '/developers/admin/sign-in' && oneValue(form, 'credential') !== '') return;
-  const throttle = services.throttles.get(route) ?? createThrottle(access.clock);
-  services.throttles.set(route, throttle);
-  countFailure(throttle, blockOf(client.address), what);
+  for (const { what, quota, windowSeconds, bits = 64 } of LIMITED[route] ?? []) {
+    const name = `${route} /${bits}`;
+    const throttle = services.throttles.get(name) ?? createThrottle(access.clock, quota, windowSeconds * 1_000);
+    services.throttles.set(name, throttle);
+    countFailure(throttle, networkOf(client.address, bits), what);
+  }
 }
 
 /** Determines who is signed in by the cookie, and has the use of the session recorded after the response. */
@@ -152,10 +162,10 @@ function identifyVisitor(page: PageContext): void {
   const session = token === null ? null : readSignIn(access, token);
   if (session === null) return;
   Object.assign(page, { session, person: session.person, name: session.name });
-  if (!isUseDue(access, session)) return;
+  if (!isUseDue(access.clock.nowMs(), session)) return;
   const onFault = (cause: unknown) =>
     services.report('warn', 'The last use of a session could not be recorded.', cause);
-  const note = () => onceUnlocked(access.sessions.sqlite, () => noteUse(access, session));
+  const note = () => onceUnlocked(access.db.$client, () => noteUse(access, session));
   runInBackground(services.background, note, onFault);
 }
 

@@ -1,23 +1,26 @@
 import type { Config } from '../../shared/config/config.ts';
-import { createMailDeps } from '../../shared/deps.ts';
+import { withTables } from '../../shared/db/tables.ts';
+import { createDeps, createMailDeps, type Deps } from '../../shared/deps.ts';
+import { openDatabase } from '../../shared/files/open.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
 import { sendDueMails } from '../../shared/mail/outbox.ts';
-import type { Access } from '../../shared/sessions-file/access.ts';
-import { closeAccess, openAccess, renewSessions } from '../../shared/sessions-file/open-access.ts';
+import { type CodeDesk, createCodeDesk } from '../../shared/sign-in/codes.ts';
+import type { Throttle } from '../../shared/throttle.ts';
 import { type Background, createBackground, stopBackground } from '../background.ts';
-import type { Throttle } from '../http/throttle.ts';
 
 /** Logs an event, with the id of the request that it is about. */
 export type Report = (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string) => void;
 
 /** The services of pages and of `/manage`. */
 export type PortalServices = {
-  readonly access: Access;
+  readonly access: Deps;
   readonly background: Background;
   readonly report: Report;
   readonly limits: Limits;
   /** How often each IP address has sent the forms that strangers can send, by their routes. */
   readonly throttles: Map<string, Throttle>;
+  /** What is counted about requests for sign-in codes, and the mails being sent. */
+  readonly codes: CodeDesk;
   /** Once true, no approval may start. */
   isStopping: boolean;
 };
@@ -39,13 +42,14 @@ export type Portal = {
 };
 
 /** Creates the services on open files. */
-export function createPortalServices(access: Access, report: Report, limits: Limits): PortalServices {
+export function createPortalServices(access: Deps, report: Report, limits: Limits): PortalServices {
   return {
     access,
     report,
     limits,
     background: createBackground(),
     throttles: new Map(),
+    codes: createCodeDesk(access.clock),
     isStopping: false,
   };
 }
@@ -63,8 +67,7 @@ export function createPortal(configOf: () => Config, report: Report, limits: Lim
   return {
     limits,
     open: () => {
-      services ??= Object.assign(createPortalServices(openAccess(configOf()), report, limits), { isStopping });
-      renewSessions(services.access);
+      services ??= Object.assign(createPortalServices(openDeps(configOf()), report, limits), { isStopping });
       return services;
     },
     opened: () => services,
@@ -76,7 +79,12 @@ export function createPortal(configOf: () => Config, report: Report, limits: Lim
     stop: async () => {
       if (services === null) return;
       await stopPortalServices(services);
-      closeAccess(services.access);
+      services.access.db.$client.close();
     },
   };
+}
+
+/** Opens another connection to the database, which must exist and be current. Throws `refused`. */
+function openDeps(config: Config): Deps {
+  return createDeps(withTables(openDatabase(config.databasePath, 'pages')), config);
 }

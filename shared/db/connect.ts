@@ -48,6 +48,7 @@ export function openBare(
       : new Database(path, { readonly: access === 'read', readwrite: access === 'write', strict: true });
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   sqlite.run('PRAGMA trusted_schema = OFF');
+  if (access === 'write') prepareWrites(sqlite);
   return sqlite;
 }
 
@@ -137,7 +138,7 @@ function useWriteAheadLog(sqlite: Sqlite, busyTimeoutMs: number): void {
 }
 
 /** Sets the pragmas of every connection that changes data. */
-export function prepareWrites(sqlite: Sqlite): void {
+function prepareWrites(sqlite: Sqlite): void {
   sqlite.run('PRAGMA foreign_keys = ON');
   // SQLite overwrites deleted and replaced data, so that an erasure leaves nothing in free pages. Imports are not
   // measurably slower.

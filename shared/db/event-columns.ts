@@ -7,7 +7,7 @@ export const EVENTS = {
     ...['rejected', 'withdrawn', 'suspended', 'resumed', 'revoked', 'edited', 'changed'],
     ...['address changed', 'profile banned', 'profile unbanned', 'erased'],
   ],
-  admin: ['added', 'invited', 'passkey registered', 'passkey removed', 'removed', 'left out', 'restored'],
+  admin: ['added', 'passkey registered', 'passkey removed', 'removed', 'left out', 'restored'],
   token: ['added', 'removed', 'left out', 'restored'],
   profile: ['banned', 'unbanned', 'erased'],
   database: ['restored'],

@@ -1,7 +1,7 @@
 import type { Sqlite } from './connect.ts';
 
 /** Single facts that belong to the database. */
-export type FactName = 'vacuum wanted' | 'last backup';
+export type FactName = 'vacuum wanted' | 'last backup' | 'sign-in mails held back at';
 
 /** Reads a fact; null if it is not stored. */
 export function readFact(sqlite: Sqlite, name: FactName): string | null {

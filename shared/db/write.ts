@@ -24,6 +24,23 @@ export function write<T>(db: Db, act: (tx: Tx) => T): T {
 }
 
 /**
+ * Like {@link write}, but a power cut may undo it: the commit does not wait for the disk. For what strangers can cause,
+ * such as tickets, and for times of last use.
+ */
+export function writeLoosely<T>(db: Db, act: (tx: Tx) => T): T {
+  const { $client: sqlite } = db;
+  if (sqlite.inTransaction) return write(db, act);
+  const { synchronous } = sqlite.query('PRAGMA synchronous').get() as { synchronous: number };
+  // 1 is NORMAL. Tests switch it off, and that stays.
+  sqlite.run(`PRAGMA synchronous = ${Math.min(synchronous, 1)}`);
+  try {
+    return write(db, act);
+  } finally {
+    sqlite.run(`PRAGMA synchronous = ${synchronous}`);
+  }
+}
+
+/**
  * Like {@link write}, for a function that compares or stores the time. It receives the time at which the lock was
  * acquired, in milliseconds since 1970: a key may expire while a command waits for the lock.
  */

@@ -1,23 +1,17 @@
-import { and, eq, ne, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Tx } from '../db/connect.ts';
-import { platformErasures } from '../db/schema/people.ts';
+import { backendTokens } from '../db/schema/people.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { isSameAddress } from '../mail/address.ts';
 import type { MailConfig } from '../mail/outbox.ts';
 import type { EffectsOnKeys } from '../profiles/apply.ts';
 import { fieldRefusal, type Refusal } from '../profiles/line.ts';
-import { foldName } from '../profiles/name.ts';
+import type { BackendToken } from '../tokens.ts';
 import { effectsOnKeys } from './erase-profile.ts';
 
-/** The limits of a backend's lines, from its token. */
-export type BackendLimits = {
-  name: string;
-  /** Whether the lines leave `email`, `authId` and `banned` unchanged, and can't erase banned profiles. */
-  excludesContactFields: boolean;
-  /** The number of profiles that the tokens of this name may erase per day (UTC). */
-  eraseLimit: number;
-};
+/** How many profiles a backend may erase per day (UTC). */
+export const ERASURES_PER_DAY = 1_000;
 
 /** The fields that would allow a backend to take over a profile, or lock its owner out. */
 const GUARDED = ['email', 'authId', 'banned'] as const;
@@ -26,8 +20,10 @@ const GUARDED = ['email', 'authId', 'banned'] as const;
 const BANNED_STAYS = deletionRefused('a banned profile may not be erased with this token');
 
 /** The effects of a backend's import on keys, and the restrictions of its token. */
-export function effectsOfBackend(limits: BackendLimits, config: MailConfig): EffectsOnKeys {
-  const { name, excludesContactFields, eraseLimit } = limits;
+export function effectsOfBackend(
+  { identifier, name, excludesContactFields }: Pick<BackendToken, 'identifier' | 'name' | 'excludesContactFields'>,
+  config: MailConfig,
+): EffectsOnKeys {
   return {
     ...effectsOnKeys({ kind: 'backend', name }, config),
     refuseErasure: (tx, id, nowMs) => {
@@ -35,7 +31,7 @@ export function effectsOfBackend(limits: BackendLimits, config: MailConfig): Eff
       // Erasures of missing profiles are not counted.
       if (held === undefined) return null;
       if (excludesContactFields && held.banned) return BANNED_STAYS;
-      return countErasure(tx, { folded: foldName(name), eraseLimit, nowMs });
+      return countErasure(tx, identifier, nowMs);
     },
     ...(excludesContactFields && { refuseProfile: keepGuarded }),
   };
@@ -60,28 +56,18 @@ function deletionRefused(reason: string): Refusal {
 }
 
 /** Counts an erasure inside its transaction; a refusal if the limit is reached. */
-function countErasure(
-  tx: Tx,
-  { folded, eraseLimit, nowMs }: { folded: string; eraseLimit: number; nowMs: number },
-): Refusal | null {
+function countErasure(tx: Tx, identifier: string, nowMs: number): Refusal | null {
   const day = Math.floor(nowMs / DAY_MS);
-  const counts = platformErasures;
-  const row = tx
-    .select({ erased: counts.erased })
-    .from(counts)
-    .where(and(eq(counts.folded, folded), eq(counts.day, day)))
-    .get();
-  if ((row?.erased ?? 0) >= eraseLimit) {
-    return deletionRefused(`this backend has reached its limit of ${eraseLimit} erased profiles per day (UTC)`);
+  const { erasedOn, erased } = backendTokens;
+  const today = sql<number>`iif(${erasedOn} = ${day}, ${erased}, 0)`;
+  const isIt = eq(backendTokens.identifier, identifier);
+  const counted = tx.select({ erased: today }).from(backendTokens).where(isIt).get();
+  if ((counted?.erased ?? 0) >= ERASURES_PER_DAY) {
+    return deletionRefused(`this backend has reached its limit of ${ERASURES_PER_DAY} erased profiles per day (UTC)`);
   }
-  if (row === undefined) {
-    tx.delete(counts)
-      .where(and(eq(counts.folded, folded), ne(counts.day, day)))
-      .run();
-  }
-  tx.insert(counts)
-    .values({ folded, day, erased: 1 })
-    .onConflictDoUpdate({ target: [counts.folded, counts.day], set: { erased: sql`${counts.erased} + 1` } })
+  tx.update(backendTokens)
+    .set({ erased: sql`${today} + 1`, erasedOn: day })
+    .where(isIt)
     .run();
   return null;
 }

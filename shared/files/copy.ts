@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { isoTime, systemClock } from '../clock.ts';
-import { openBare, prepareWrites, type Sqlite } from '../db/connect.ts';
+import { openBare, type Sqlite } from '../db/connect.ts';
 import { readFact, storeFact } from '../db/facts.ts';
 import { databaseFault, guardDatabase, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { schemaState, schemaVersion } from '../db/migrate.ts';
@@ -112,7 +112,6 @@ export function withCopy<T>(unfinished: string, act: (copy: Sqlite) => T): T {
   using copy = openBare(unfinished, 'write');
   copy.run('PRAGMA journal_mode = MEMORY');
   copy.run('PRAGMA synchronous = OFF');
-  prepareWrites(copy);
   return act(copy);
 }
 

@@ -4,7 +4,7 @@ import { systemClock } from '../clock.ts';
 import type { Db, Sqlite, Tx } from '../db/connect.ts';
 import type { KeyState } from '../db/key-columns.ts';
 import { apiKeys } from '../db/schema/keys.ts';
-import { admins, passkeys, platformTokens } from '../db/schema/people.ts';
+import { admins, backendTokens, passkeys } from '../db/schema/people.ts';
 import { erasedProfiles, profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
 import { write } from '../db/write.ts';
@@ -58,7 +58,7 @@ export function readEnded(sqlite: Sqlite): Ended {
     people: {
       admins: hex(db.select({ bytes: admins.userHandle }).from(admins).all()),
       passkeys: hex(db.select({ bytes: passkeys.credentialId }).from(passkeys).all()),
-      tokens: hex(db.select({ bytes: platformTokens.tokenHash }).from(platformTokens).all()),
+      tokens: hex(db.select({ bytes: backendTokens.tokenHash }).from(backendTokens).all()),
     },
     quotas: readQuotaRows(sqlite),
   };
@@ -155,14 +155,10 @@ type People = Ended['people'] | null;
 function settlePeople(tx: Tx, known: People, { by, atMs }: { by: Actor; atMs: number }, kept: Kept): void {
   const event = known === null ? 'restored' : 'left out';
   const isNew = (of: keyof Ended['people'], bytes: Buffer) => known?.[of].has(bytes.toString('hex')) !== true;
-  for (const { identifier, name, tokenHash } of tx
-    .select()
-    .from(platformTokens)
-    .orderBy(platformTokens.addedAt)
-    .all()) {
+  for (const { identifier, name, tokenHash } of tx.select().from(backendTokens).orderBy(backendTokens.addedAt).all()) {
     if (!isNew('tokens', tokenHash)) continue;
     kept.tokens.push({ name, identifier });
-    if (known !== null) tx.delete(platformTokens).where(eq(platformTokens.identifier, identifier)).run();
+    if (known !== null) tx.delete(backendTokens).where(eq(backendTokens.identifier, identifier)).run();
     addEvent(tx, { by, atMs }, { subject: 'token', event, about: identifier, data: { backend: name } });
   }
   for (const { id: adminId, name: admin, userHandle } of tx.select().from(admins).orderBy(admins.id).all()) {

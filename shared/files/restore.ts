@@ -8,7 +8,6 @@ import { giveToOwnerOf } from '../db/owner.ts';
 import { realPath } from '../db/real-path.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import type { MailConfig } from '../mail/outbox.ts';
-import { removeSessionsFile } from '../sessions-file/sessions-file.ts';
 import { copyInto, fileTime, removeUnfinished, syncPath, type Verified, verifyFile, withCopy } from './copy.ts';
 import { type Ended, type Kept, keepEnded, readEnded } from './ended.ts';
 import { lockForServing } from './lock.ts';
@@ -143,8 +142,6 @@ function unreadable(path: string, error: unknown): unknown {
  * name, except on file systems without hard links.
  */
 function putInPlace(path: string, unfinished: string, aside: string): void {
-  // Whoever is signed in may have been somebody else, or nobody, when the backup was made.
-  removeSessionsFile(path);
   // These are of a database that is damaged or gone; SQLite would apply the log to the new one.
   for (const suffix of ['-wal', '-shm', '-journal'].filter((one) => existsSync(path + one))) {
     renameSync(path + suffix, aside + suffix);

@@ -5,6 +5,7 @@ import { actorText } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { certificateWarning } from '../config/check.ts';
 import type { Opened } from '../db/connect.ts';
+import { readFact } from '../db/facts.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { MIGRATIONS } from '../db/migrate.ts';
 import { realPath } from '../db/real-path.ts';
@@ -15,7 +16,8 @@ import { expiringKeys } from '../keys/record.ts';
 import { type MailStatus, mailWarnings, readMailStatus } from '../mail/outbox.ts';
 import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';
-import { readSessionStatus, type SessionStatus, sessionWarnings } from '../upkeep/session-status.ts';
+import { MAILS_PER_HOUR } from '../sign-in/codes.ts';
+import { countSignIns } from '../sign-in/sessions.ts';
 import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
 import { versionText } from '../version.ts';
 import { type LastBackup, readLastBackup } from './copy.ts';
@@ -47,8 +49,8 @@ export type Status = {
   /** Whether the file may still contain copies of erased text. */
   isVacuumWanted: boolean;
   mails: MailStatus;
-  /** Null if nobody has ever signed in to the Developer Platform, or the file can't be read. */
-  signIns: SessionStatus | null;
+  /** How many browsers are signed in to the Developer Platform. */
+  signIns: number;
   /** Whole sentences about problems that an operator should look at. */
   warnings: string[];
 };
@@ -68,7 +70,6 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const kept = keptCopies(realPath(path));
   const isWanted = isVacuumWanted(db);
   const mails = readMailStatus(withTables(db), nowMs);
-  const signIns = readSessionStatus(path, nowMs);
   return {
     version: versionText(),
     schema: MIGRATIONS.length,
@@ -85,7 +86,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     keptCopies: kept,
     isVacuumWanted: isWanted,
     mails,
-    signIns: signIns.status,
+    signIns: guardDatabase(path, () => countSignIns(db, nowMs)),
     warnings: [
       ...looseModes(path),
       diskWarning(path) ?? [],
@@ -94,12 +95,21 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
       kept.map(keptWarning),
       isWanted ? roomWarning(path) : [],
       mailWarnings(mails),
-      sessionWarnings(signIns),
+      mailsHeldBack(db, nowMs),
       queueWarning(oldestPendingAt, nowMs),
       expiryWarning(db, nowMs),
       certificateWarnings(config.tls?.certFile, nowMs),
     ].flat(),
   };
+}
+
+/** A warning for an hour after the limit on all sign-in mails was reached. */
+function mailsHeldBack(db: Opened, nowMs: number): string[] {
+  const at = Number(readFact(db.$client, 'sign-in mails held back at') ?? 0);
+  if (nowMs - at >= 3_600_000) return [];
+  return [
+    `${MAILS_PER_HOUR} sign-in mails were sent in an hour, which is the limit, at ${isoTime(at)}: some owners could not sign in. Somebody may be requesting mails for others.`,
+  ];
 }
 
 /** SQLite reads both numbers from indexes. */

@@ -3,8 +3,8 @@ import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { changedSince } from '../errors.ts';
-import { profileRevision, refuseSignedOut } from '../profiles/profile-version.ts';
-import { refuseFormerAdmin } from './life/admin-generation.ts';
+import { profileRevision } from '../profiles/profile-version.ts';
+import { refuseSignedOut } from '../sign-in/sessions.ts';
 import { readKey } from './record.ts';
 
 // A decision applies only to what was shown. Each change of a key draws its revision anew (`addEvent`). Pages and commands show
@@ -32,8 +32,7 @@ function revisionOf(db: Db | Tx, identifier: string): string | undefined {
  * have changed the e-mail address.
  */
 export function refuseUnlikeKey(db: Db | Tx, identifier: string, by: Actor): void {
-  if (by.kind === 'admin') refuseFormerAdmin(db, by);
-  if (by.kind === 'owner') refuseSignedOut(db, by);
+  if (by.kind === 'admin' || by.kind === 'owner') refuseSignedOut(db, by);
   if (by.kind === 'service' || by.shown === undefined) return;
   if (by.shown !== keyRevision(db, identifier)) throw changedSince(`Key ${identifier}`);
 }

@@ -1,29 +1,61 @@
+import { DAY_MS } from '../clock.ts';
+import { storeFact } from '../db/facts.ts';
+import { guardDatabase } from '../db/faults.ts';
+import { write, writeLoosely } from '../db/write.ts';
+import type { Deps } from '../deps.ts';
+import { foldAddress, isMailAddress, isSameAddress } from '../mail/address.ts';
 import { signInMail } from '../mail/texts/sign-in-mail.ts';
-import type { Access, Client } from '../sessions-file/access.ts';
-import { fileKey, writeSessions } from '../sessions-file/sessions-file.ts';
-import { hashOf, keyedHash, newToken } from '../sessions-file/tokens.ts';
-import type { Binding, Owner } from '../sessions-file/whose.ts';
-import { isStillBound } from '../sign-ins/binding.ts';
-import { PURPOSES } from '../tickets/purposes.ts';
-import { dropTicket, makeTicket, readTicket, type TicketKey, useTicket } from '../tickets/tickets.ts';
-import { openBrowserSecret, sealBrowserSecret } from './browser-secret.ts';
+import { networkOf } from '../net.ts';
+import { readRowByName } from '../profiles/find.ts';
+import { checkedFold } from '../profiles/name.ts';
+import { countEvent, createThrottle, type Throttle, waitMs } from '../throttle.ts';
 import { newCode, readCode, showCode } from './code-text.ts';
-import { isKnownBrowser } from './known-browsers.ts';
-import { countedUnder, countRequest, MAIL_LIMITS, roomFor } from './mail-limits.ts';
-import { type SignedOwner, signOwnerIn } from './owner-sign-in.ts';
-import { type Claim, NOBODY, readClaim, type Typed } from './sign-in-lookup.ts';
+import { beginSignIn, type Client } from './sessions.ts';
+import { LIFETIMES_MS, makeTicket, newToken, tryCode, useTicket } from './tickets.ts';
 
 // How owners sign in: a code is mailed to the e-mail address on file. It works once, for ten minutes and five tries, in
-// the browser that requested it. Whatever name and address were typed, the same statements run and the same number of
-// rows is written; only the mail, sent after the response, depends on them. A code is found only by the secret in the
-// browser's cookie, so that a guess can hit only one code.
+// the browser that requested it. Whatever name and address were typed, the same statements run and the same rows are
+// written; only the mail, sent after the response, depends on them.
 
-/** A request for a code; the tokens are those of cookies, null without a cookie. */
-export type CodeRequest = Typed & { browserSecret: string | null; knownBrowser: string | null; client: Client };
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
-/** The result of a request for a code. It does not reveal whether the profile and the e-mail address match. */
+/** The number of sign-in mails in an hour, to all owners together. */
+export const MAILS_PER_HOUR = 1_000;
+
+/** Mails beyond this number wait until others are sent. */
+const MAX_SENDING = 20;
+
+/** What a server counts about requests for codes, and the mails that it is sending. A restart forgets it. */
+export type CodeDesk = {
+  /** Limits for one profile or unknown name, from one network address and from all. */
+  readonly perNetwork: readonly Throttle[];
+  readonly perProfile: Throttle;
+  readonly mails: Throttle;
+  /** Requests whose name and address don't match: more of them leave no row, and no work behind the response. */
+  readonly unmatched: Throttle;
+  sending: number;
+  readonly waiting: (() => void)[];
+};
+
+/** Creates a desk that has counted nothing. */
+export function createCodeDesk(clock: Deps['clock']): CodeDesk {
+  return {
+    perNetwork: [createThrottle(clock, 3, HOUR_MS), createThrottle(clock, 10, DAY_MS)],
+    perProfile: createThrottle(clock, 30, DAY_MS),
+    mails: createThrottle(clock, MAILS_PER_HOUR, HOUR_MS),
+    unmatched: createThrottle(clock, 600, MINUTE_MS),
+    sending: 0,
+    waiting: [],
+  };
+}
+
+/** What somebody typed to get a code. `browserSecret` is that of the browser's cookie, null without one. */
+export type CodeRequest = { name: string; address: string; browserSecret: string | null; client: Client };
+
+/** The result of a request for a code. It does not reveal whether the name and the e-mail address match. */
 export type RequestedCode = {
-  /** For the cookie that {@link enterCode} needs; a different value each time. */
+  /** For the cookie that {@link enterCode} needs. */
   browserSecret: string;
   /**
    * Sends the mail, if any; called after the response. Resolves to a sentence for the log, without an address or a
@@ -34,124 +66,157 @@ export type RequestedCode = {
 
 /**
  * Makes a code for this name and e-mail address, and mails it if they match a profile. If a limit is reached, no mail
- * is sent, and an earlier code of this browser for the same name and address stays valid. Throws `refused` if the
- * sessions file can't be written.
+ * is sent, and an earlier code of this browser stays valid. Throws `refused` if the database can't be written.
  */
-export function requestCode(access: Access, request: CodeRequest): RequestedCode {
-  const claim = readClaim(access.db, request);
-  const code = newCode(access.random);
-  const { sessions, random, clock } = access;
-  const secret = openBrowserSecret(sessions, request.browserSecret) ?? newToken(random);
-  const made = writeSessions(sessions, (sessionsDb) => {
-    const nowMs = clock.nowMs();
-    const key = fileKey(sessions);
-    const isKnown = isKnownBrowser(sessionsDb, request.knownBrowser, claim.binding, nowMs);
-    const counted = countedUnder(key, {
-      pair: [claim.profileId ?? claim.folded, claim.address],
-      clientAddress: request.client.address,
-      knownBrowser: isKnown ? request.knownBrowser : null,
-    });
-    // Keyed by the typed texts, not by the profile found: otherwise it would reveal that two names belong to the same
-    // profile.
-    const about = keyedHash(key, 'typed', claim.folded, claim.address).toString('hex');
-    const isSame = readTicket(sessionsDb, codeOf(secret), nowMs)?.about === about;
-    const room = roomFor(sessionsDb, counted, nowMs);
-    if (!room.mayRequest) {
-      if (!isSame) dropTicket(sessionsDb, codeOf(secret));
-      return { isMade: false, isSent: false, nowMs };
-    }
-    const isSent = claim.mailTo !== null && room.maySend;
-    countRequest(sessionsDb, key, counted, isSent, nowMs);
-    const signed = ownedBy(claim.mailTo === null ? NOBODY : claim.binding);
-    makeTicket(sessionsDb, codeOf(secret, code), { signed, about }, nowMs);
-    return { isMade: true, isSent, nowMs };
-  });
+export function requestCode(deps: Deps, desk: CodeDesk, request: CodeRequest): RequestedCode {
+  const { db, random, clock } = deps;
+  const claim = readClaim(deps, request);
+  const code = newCode(random);
+  const { browserSecret: sent } = request;
+  const secret = sent !== null && /^[\w-]{43}$/.test(sent) ? sent : newToken(random);
+  const isMade = takePlace(desk, claim, request.client) && (claim.mailTo !== null || take(desk.unmatched, ''));
+  const nowMs = clock.nowMs();
+  if (isMade) {
+    const profileId = claim.mailTo === null ? null : claim.profileId;
+    writeLoosely(db, (tx) => makeTicket(tx, 'code', secret, { profileId }, nowMs, code));
+  }
   return {
-    browserSecret: sealBrowserSecret(sessions, random, secret),
+    browserSecret: secret,
     mail: async () => {
-      if (!made.isMade) return null;
-      const fault = await sendCode(access, claim, { code, client: request.client, ...made });
-      return claim.mailTo !== null && !made.isSent ? SENT_LIMIT_REACHED : fault;
+      if (!isMade) return null;
+      if (claim.mailTo !== null && !take(desk.mails, '')) return holdBack(deps);
+      return inTurn(desk, claim.mailTo !== null, () => sendCode(deps, claim, { code, nowMs, client: request.client }));
     },
   };
 }
 
-/** A browser's code is found by the browser's secret; the proof is the hash of both. */
-function codeOf(secret: string, code?: string): TicketKey {
-  const key = { purpose: 'sign-in code', foundBy: hashOf(secret) } as const;
-  return code === undefined ? key : { ...key, proof: hashOf(secret, code) };
+/** Counts a request; false if the profile or the unknown name has had too many. */
+function takePlace({ perNetwork, perProfile }: CodeDesk, { profileId, folded }: Claim, { address }: Client): boolean {
+  const of = profileId === null ? `name ${folded}` : `${profileId}`;
+  const from = `${of} ${networkOf(address, 64)}`;
+  if (waitMs(perProfile, of) > 0 || perNetwork.some((throttle) => waitMs(throttle, from) > 0)) return false;
+  countEvent(perProfile, of);
+  for (const throttle of perNetwork) countEvent(throttle, from);
+  return true;
 }
 
-function ownedBy(binding: Binding): Owner {
-  return { kind: 'owner', ...binding, openedBy: null };
+function take(throttle: Throttle, key: string): boolean {
+  if (waitMs(throttle, key) > 0) return false;
+  countEvent(throttle, key);
+  return true;
+}
+
+/** Stores that the limit on all mails was reached, for `profilectl status`. */
+function holdBack({ db, clock }: Deps): string {
+  writeLoosely(db, (tx) => storeFact(tx.$client, 'sign-in mails held back at', `${clock.nowMs()}`));
+  return `A sign-in mail was not sent: ${MAILS_PER_HOUR} were sent in the last hour, which is the limit.`;
+}
+
+/** Runs `send` when fewer than {@link MAX_SENDING} run. What is not needed does not wait: it is left out. */
+async function inTurn(desk: CodeDesk, isNeeded: boolean, send: () => Promise<string | null>): Promise<string | null> {
+  if (desk.sending >= MAX_SENDING) {
+    if (!isNeeded) return null;
+    await new Promise<void>((resolve) => desk.waiting.push(resolve));
+  } else desk.sending++;
+  try {
+    return await send();
+  } finally {
+    // The next one takes over this place.
+    const next = desk.waiting.shift();
+    if (next === undefined) desk.sending--;
+    else next();
+  }
+}
+
+/** What the typed texts name. */
+type Claim = {
+  /** The profile with this name, whatever the address; null if there is none. */
+  profileId: number | null;
+  /** The name, folded for comparison; empty if it is no name. */
+  folded: string;
+  /** The recipient of the code: the address on file, if name and address match; otherwise null. */
+  mailTo: { address: string; username: string } | null;
+};
+
+/** Longer texts are cut; names and addresses are shorter. */
+const MAX_TYPED = 400;
+
+/** Looks the profile up, with the same statement whether or not it exists. Banned profiles are found too. */
+function readClaim({ db }: Deps, typed: CodeRequest): Claim {
+  const name = typed.name.slice(0, MAX_TYPED).trim();
+  const address = foldAddress(typed.address.slice(0, MAX_TYPED).trim());
+  // No profile has an empty name.
+  const folded = checkedFold(name) ?? '';
+  const row = guardDatabase(db.$client.filename, () => readRowByName(db, folded));
+  const email = row?.email ?? null;
+  const isTheirs = email !== null && isMailAddress(email) && isSameAddress(email, address);
+  return {
+    profileId: row?.id ?? null,
+    folded,
+    mailTo: isTheirs && row !== undefined ? { address: email, username: row.username } : null,
+  };
 }
 
 /** The recipient of mails that are composed but never sent. */
 const NOBODYS_ADDRESS = 'nobody@example.org';
 
-const SENT_LIMIT_REACHED = `A sign-in mail was not sent: ${MAIL_LIMITS.sent[0].max} were sent in the last hour, which is the limit.`;
+/**
+ * Composes the mail, and sends it if it has a recipient. It is composed in any case: otherwise the timing of the next
+ * responses would reveal whether name and address match.
+ */
+async function sendCode(
+  deps: Deps,
+  { mailTo, folded }: Claim,
+  { code, nowMs, client }: { code: string; nowMs: number; client: Client },
+): Promise<string | null> {
+  try {
+    const mailer = await deps.mailer();
+    if (mailer === null) return 'A sign-in mail was not sent: MAIL_URL is not set.';
+    const { publicName, publicUrl, contact } = deps.config;
+    const text = signInMail({
+      code: showCode(code),
+      profile: mailTo?.username ?? folded,
+      askedAtMs: nowMs,
+      endsAtMs: nowMs + LIFETIMES_MS.code,
+      clientAddress: client.address,
+      publicName,
+      publicUrl,
+      contact,
+    });
+    const mail = { ...text, to: mailTo?.address ?? NOBODYS_ADDRESS };
+    const delivery = await mailer.send(mail, { isRehearsal: mailTo === null });
+    if (delivery.outcome === 'accepted') return null;
+    return `A sign-in mail was not delivered. ${delivery.reason.replaceAll(showCode(code), '[removed]')}`;
+  } catch {
+    return 'A sign-in mail was not sent because of a bug in this program; please report it.';
+  }
+}
 
 /** The result of entering a code. */
 export type Entered =
-  | ({ isSignedIn: true } & SignedOwner)
+  | { isSignedIn: true; token: string }
   /**
    * `malformed`: the text can't be a code; that did not count as a try. `wrong`: it is wrong, used, expired or from
    * another browser.
    */
   | { isSignedIn: false; why: 'malformed' | 'wrong' };
 
-/** An entered code; the tokens are those of cookies. */
-export type Entry = { browserSecret: string | null; knownBrowser: string | null; code: string; client: Client };
-
 /**
- * Signs the owner of this code in. For a new browser, the pending notification is stored in the same transaction as the
- * session. If two processes enter the same code, only one succeeds. Throws `refused` if the sessions file can't be
- * written.
+ * Signs the owner of this code in. Each code costs a try before it is compared, and of two who enter the right one at
+ * once only one succeeds. Throws `refused` if the database can't be written.
  */
-export function enterCode(access: Access, entry: Entry): Entered {
-  const code = readCode(entry.code);
+export function enterCode(
+  deps: Deps,
+  { browserSecret, code: typed, client }: { browserSecret: string | null; code: string; client: Client },
+): Entered {
+  const { db, clock } = deps;
+  const code = readCode(typed);
   if (code === null) return { isSignedIn: false, why: 'malformed' };
-  const browserSecret = openBrowserSecret(access.sessions, entry.browserSecret);
-  if (browserSecret === null) return { isSignedIn: false, why: 'wrong' };
-  return writeSessions(access.sessions, (sessionsDb): Entered => {
-    const nowMs = access.clock.nowMs();
-    const owner = useTicket(sessionsDb, codeOf(browserSecret, code), nowMs)?.signed;
-    if (owner?.kind !== 'owner' || !isStillBound(access.db, owner)) return { isSignedIn: false, why: 'wrong' };
-    return { isSignedIn: true, ...signOwnerIn(access, sessionsDb, owner, entry, nowMs) };
+  const isRight = browserSecret !== null && writeLoosely(db, (tx) => tryCode(tx, browserSecret, code, clock.nowMs()));
+  if (!isRight) return { isSignedIn: false, why: 'wrong' };
+  return write(db, (tx): Entered => {
+    const profileId = useTicket(tx, 'code', browserSecret, clock.nowMs())?.profileId ?? null;
+    if (profileId === null) return { isSignedIn: false, why: 'wrong' };
+    return { isSignedIn: true, token: beginSignIn(tx, deps, { profileId, adminId: null }, client) };
   });
-}
-
-/** The contents of a mail with a code, and whether it is sent. */
-type Sending = { code: string; nowMs: number; client: Client; isSent: boolean };
-
-/**
- * Composes the mail, and sends it if `isSent`. It is always composed: otherwise the timing of the next responses would
- * reveal whether name and address match.
- */
-async function sendCode(
-  access: Access,
-  claim: Claim,
-  { code, nowMs, client, isSent }: Sending,
-): Promise<string | null> {
-  try {
-    const mailer = await access.mailer();
-    if (mailer === null) return 'A sign-in mail was not sent: MAIL_URL is not set.';
-    const { publicName, publicUrl, contact } = access.config;
-    const text = signInMail({
-      code: showCode(code),
-      profile: claim.mailTo?.username ?? claim.folded,
-      askedAtMs: nowMs,
-      endsAtMs: nowMs + PURPOSES['sign-in code'].lifetimeMs,
-      clientAddress: client.address,
-      publicName,
-      publicUrl,
-      contact,
-    });
-    const to = claim.mailTo?.address ?? NOBODYS_ADDRESS;
-    const delivery = await mailer.send({ ...text, to }, { isRehearsal: !isSent });
-    if (delivery.outcome === 'accepted') return null;
-    return `A sign-in mail was not delivered. ${delivery.reason.replaceAll(showCode(code), '[removed]')}`;
-  } catch {
-    return 'A sign-in mail was not sent because of a bug in this program; please report it.';
-  }
 }

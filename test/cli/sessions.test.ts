@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Access } from '../../shared/sessions-file/access.ts';
+import type { Deps } from '../../shared/deps.ts';
 import { runCommand } from '../support/machine/command.ts';
-import { testAccess } from '../support/portal/access.ts';
 import { IS_RECORDING, namesOfIdentifiers } from '../support/recorded.ts';
+import { testDeps } from '../support/world.ts';
 
 // Each file of sessions/ has sessions with the commands of one noun: `# what it shows`, and then `$ profilectl …` lines, which
 // run in order in a fresh world. Below each command is what it printed: stdout as it is, stderr with `! `, and `[exit code]`
@@ -20,7 +20,7 @@ const WEEK_MS = 7 * 86_400_000;
 const isNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < WEEK_MS;
 
 /** Gives identifiers, secrets, links, times and the folder stable names as wide as they are, and finds identifiers again. */
-function naming({ db, folder }: Access & { folder: string }) {
+function naming({ db, folder }: Deps & { folder: string }) {
   const names = namesOfIdentifiers(db);
   return {
     hide: (printed: string) =>
@@ -43,7 +43,7 @@ function wordsOf(line: string): string[] {
 
 /** Runs the commands of a session, and returns it with what they printed now. */
 async function replay(session: string): Promise<string> {
-  const access = testAccess();
+  const access = testDeps();
   const variables = {
     DATABASE_PATH: access.config.databasePath,
     PUBLIC_URL: 'https://api.example.org',

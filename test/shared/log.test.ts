@@ -1,22 +1,21 @@
 import { describe, expect, test } from 'bun:test';
-import { addAdmin } from '../../shared/admins/admins.ts';
-import { addToken } from '../../shared/backends/backend-tokens.ts';
+import { addAdmin } from '../../shared/admins.ts';
 import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase-profile.ts';
 import { rejectKey } from '../../shared/keys/life/lifecycle.ts';
 import { LOG_GROUPS, type LogEntry, type LogFilter, listLog, sentenceOf } from '../../shared/log.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
+import { addToken } from '../../shared/tokens.ts';
 import { onBox } from '../support/actors.ts';
 import { importLines } from '../support/import.ts';
 import { DESCRIPTION, issue, request } from '../support/keys.ts';
 import { MAIL_CONFIG } from '../support/mail/config.ts';
-import { testAccess } from '../support/portal/access.ts';
-import { testClock } from '../support/world.ts';
+import { testClock, testDeps } from '../support/world.ts';
 
 const GRACE = { kind: 'admin', name: 'Grace' } as const;
 
 async function world() {
   const clock = testClock();
-  const access = testAccess({ clock, variables: { PUBLIC_URL: 'http://localhost:3000' } });
+  const access = testDeps({ clock, variables: { PUBLIC_URL: 'http://localhost:3000' } });
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const { identifier } = await issue(access, { profile: 'ada' });
   /** Stores `count` changes of the key, one per second. */
@@ -32,7 +31,7 @@ async function world() {
 }
 
 /** All entries, read in pages of `size`. */
-function inPages({ db }: ReturnType<typeof testAccess>, size: number, filter: LogFilter = {}): LogEntry[] {
+function inPages({ db }: ReturnType<typeof testDeps>, size: number, filter: LogFilter = {}): LogEntry[] {
   const all: LogEntry[] = [];
   for (;;) {
     const page = listLog(db, size, { ...filter, before: all.at(-1)?.id ?? null });
@@ -142,7 +141,7 @@ describe('the log of people’s actions', () => {
     const other = await request(access, { profile: 'ada' });
     rejectKey(access, { identifier: other, reason: 'No.', by: GRACE });
     addAdmin(access, 'Hopper', onBox('grace'));
-    addToken(access, { name: 'b', rights: ['profiles'], excludesContactFields: false, eraseLimit: 1 }, onBox('root'));
+    addToken(access, { name: 'b', rights: ['profiles'], excludesContactFields: false }, onBox('root'));
     const kinds = (filter: LogFilter) => listLog(db, 99, filter).map(({ kind }) => kind);
     expect(kinds({ by: 'admin grace' })).toEqual(['key-rejected']);
     expect(kinds({ by: 'GRACE (on the box)' })).toEqual(['admin-added']);

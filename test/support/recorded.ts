@@ -26,7 +26,7 @@ export function recordingIn(path: string): (title: string, text: string) => void
   };
 }
 
-const IDENTIFIERS = 'SELECT identifier FROM api_keys UNION ALL SELECT identifier FROM platform_tokens';
+const IDENTIFIERS = 'SELECT identifier FROM api_keys UNION ALL SELECT identifier FROM backend_tokens';
 
 /** Gives the identifiers in a database names as wide as they are, such as `<id-001>`, in the order in which texts have them. */
 export function namesOfIdentifiers(db: Db) {

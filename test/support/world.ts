@@ -74,3 +74,9 @@ export function testDeps(
   afterAll(() => db.$client.close());
   return { ...createDeps(db, config), random: notedRandom, ...replaced, folder };
 }
+
+/** Dependencies on an existing database by another connection, which stays open. */
+export function depsBeside(config: Config): Deps {
+  const db = withTables(openDatabase(config.databasePath, 'pages'));
+  return { ...createDeps(db, config), random: notedRandom };
+}

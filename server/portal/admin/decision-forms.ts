@@ -1,3 +1,4 @@
+import type { Deps } from '../../../shared/deps.ts';
 import { AppError, faultOf } from '../../../shared/errors.ts';
 import { factsOf, formNameOf, type InputFacts, isLongText } from '../../../shared/keys/fields/input-facts.ts';
 import { typedText } from '../../../shared/keys/fields/input-text.ts';
@@ -5,7 +6,6 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
 import { type Html, html } from '../../html.ts';
 import { buttonLook, type Faults, hiddenField, NO_FAULTS, type Option } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
@@ -43,7 +43,7 @@ export function needsReason(operation: AnyOperation): boolean {
 
 /** What the forms of a key's page need. */
 export type DecisionParts = {
-  access: Access;
+  access: Deps;
   key: KeyView;
   /** The version of the key that the page shows, by `keyRevision`. */
   shown: string;
@@ -54,7 +54,7 @@ export type DecisionParts = {
 };
 
 /** The decisions for the key's current state: those that are possible now, and why each of the others would be refused. */
-function decisionsFor(access: Access, { identifier, state }: KeyView) {
+function decisionsFor(access: Deps, { identifier, state }: KeyView) {
   const ofState = DECISIONS.filter(({ from }) => from === null || from.includes(state));
   const all = ofState.map((operation) => ({
     operation,
@@ -80,7 +80,7 @@ ${possible.map((operation) => formOf(parts, operation))}
 }
 
 /** A bar for the bottom of narrow windows, where the forms follow the request: buttons, and links to the forms with fields. */
-export function decisionLinks(access: Access, key: KeyView): Html {
+export function decisionLinks(access: Deps, key: KeyView): Html {
   const links = decisionsFor(access, key).possible.map((operation) =>
     shortFields(operation).length === 0
       ? buttonOf(operation, true)
@@ -138,7 +138,7 @@ function choicesOf(
 }
 
 /** The rate limits to choose from: those of the operation, and the default ones if they differ. */
-function limitChoices(own: RateLimit[], { defaultRateLimits }: Access['config'], isKept: boolean): Option[] {
+function limitChoices(own: RateLimit[], { defaultRateLimits }: Deps['config'], isKept: boolean): Option[] {
   const option = (limits: RateLimit[], more: string): Option => ({
     value: typedText('rate limits', limits).join(' '),
     label: `${limits.map(limitText).join(', ')}${more}`,

@@ -1,6 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import { readEnrolment } from '../../../shared/passkeys/enrolments.ts';
-import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
+import { beginRegistration, readEnrolment, register } from '../../../shared/sign-in/passkeys.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
@@ -36,7 +35,7 @@ ${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secre
 
 /**
  * `POST /developers/enrol`: without a credential, shows for whom the link is and asks to create a passkey; with one, registers
- * the passkey. Throws `forbidden` for a link that does not work, and `too_many_challenges`.
+ * the passkey. Throws `forbidden` for a link that does not work.
  */
 export async function enrol(context: PageContext): Promise<Outcome> {
   const { access, form, client } = context;
@@ -64,7 +63,7 @@ function ask(context: PageContext, { secret, name }: { secret: string; name: str
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
     body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
-<p>For the admin <strong><bdi>${enrolment.name}</bdi></strong>. This link works once, until ${timeText(enrolment.expiresAtMs)}.</p>
+<p>For the admin <strong><bdi>${enrolment.admin.name}</bdi></strong>. This link works once, until ${timeText(enrolment.expiresAtMs)}.</p>
 <p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or similar each time. You sign in with it.</p>
 ${passkeyForm({
   action: publicPath(access.config, '/developers/enrol'),

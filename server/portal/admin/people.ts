@@ -1,7 +1,7 @@
-import { type AdminView, findAdmin, listAdmins, type PasskeyView, viewOf } from '../../../shared/admins/admins.ts';
+import { type AdminView, listAdmins, type PasskeyView, viewOf } from '../../../shared/admins.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { listPasskeys, removePasskey } from '../../../shared/passkeys/passkeys.ts';
-import { beginOwnRegistration, registerOwn } from '../../../shared/passkeys/registration.ts';
+import { beginRegistration, listPasskeys, register, removePasskey } from '../../../shared/sign-in/passkeys.ts';
+import type { Session } from '../../../shared/sign-in/sessions.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
@@ -13,7 +13,6 @@ import { oneValue } from '../requests/form.ts';
 import { ruleSentence } from '../requests/form-errors.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { withNext } from '../requests/return-path.ts';
-import { signedAdmin } from '../sign-in/signed-in.ts';
 
 const PEOPLE_PATH = '/developers/admin/people';
 
@@ -72,7 +71,7 @@ export async function addOwnPasskey(context: PageContext): Promise<Outcome> {
   const name = oneValue(form, 'name');
   if (credential === null) return askToCreate(context, 'My passkey', NO_FAULTS);
   try {
-    await registerOwn(access, signedAdmin(context), { credential, name }, client, context.waitUntilMs);
+    await register(access, context.session as Session, { credential, name }, client, context.waitUntilMs);
     return { seeOther: PEOPLE_PATH, flash: 'passkey-added' };
   } catch (error) {
     const rule = ruleSentence(error);
@@ -96,7 +95,7 @@ ${passkeyForm({
   button: { text: 'Create a passkey', cancel: publicPath(access.config, PEOPLE_PATH) },
   parts: [passkeyName(name, faults)],
   passkey: 'create',
-  options: beginOwnRegistration(access, signedAdmin(context)),
+  options: beginRegistration(access, context.session as Session),
 })}`,
   };
 }
@@ -114,13 +113,13 @@ export function passkeyName(value: string, faults: Faults): Html {
  * admin, this one too. Throws `not_found`, `refused` for the last passkey, and `forbidden` more than five minutes after signing in.
  */
 export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
-  const { access, form, params, person } = context;
-  const { name } = findAdmin(access.db, signedAdmin(context).name);
-  const passkey = listPasskeys(access.db, name).find(({ id }) => String(id) === params.id);
+  const { access, form, params } = context;
+  const session = context.session as Session;
+  const passkey = listPasskeys(access.db, session.adminId ?? 0).find(({ id }) => String(id) === params.id);
   if (passkey === undefined) throw new AppError('not_found', 'You have no such passkey.');
   refuseStale(context);
-  if (oneValue(form, 'sure') === 'yes' && person?.kind === 'admin') {
-    removePasskey(access, person, passkey.id);
+  if (oneValue(form, 'sure') === 'yes') {
+    removePasskey(access, session, passkey.id);
     const cookies = [removeCookie(access.config, 'session')];
     return { seeOther: '/developers/admin/sign-in', flash: 'passkey-removed', cookies };
   }

@@ -1,8 +1,8 @@
 import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
+import type { Deps } from '../../../shared/deps.ts';
 import { keyRevision } from '../../../shared/keys/revision.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { hiddenField } from '../html/fields.ts';
@@ -13,7 +13,7 @@ import { needsReason } from './decision-forms.ts';
 
 /** What the rows of the queue need; `linkTo` returns the URL of a key's page. */
 export type Rows = {
-  access: Access;
+  access: Deps;
   offered: readonly AnyOperation[];
   chosen: ReadonlySet<string>;
   linkTo: (identifier: string) => string;

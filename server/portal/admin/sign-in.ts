@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import { beginPasskeySignIn, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
+import { beginPasskeySignIn, signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
@@ -26,7 +26,7 @@ export async function adminSignIn(context: PageContext): Promise<Outcome> {
   const credential = credentialIn(form);
   if (credential === null) return ask(context);
   try {
-    const { token } = await signInByPasskey(access, credential, client, context.waitUntilMs);
+    const token = await signInByPasskey(access, credential, client, context.waitUntilMs);
     return finishSignIn(context, { kind: 'admin', token }, nextOf(context) || '/developers/admin');
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;

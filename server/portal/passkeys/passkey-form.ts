@@ -1,7 +1,6 @@
 import { AppError } from '../../../shared/errors.ts';
-import type { AssertionOptions } from '../../../shared/passkeys/assertions.ts';
-import type { RegistrationOptions } from '../../../shared/passkeys/registration.ts';
-import { relyingPartyOf } from '../../../shared/passkeys/relying-party.ts';
+import type { AssertionOptions, RegistrationOptions } from '../../../shared/sign-in/passkeys.ts';
+import { relyingPartyOf } from '../../../shared/sign-in/relying-party.ts';
 import { type Html, html } from '../../html.ts';
 import { type Button, buttonLine, hiddenField } from '../html/fields.ts';
 import { signInFault } from '../requests/cookies.ts';

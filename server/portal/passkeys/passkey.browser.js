@@ -5,7 +5,7 @@ const fault = document.getElementById('passkey-fault');
 // The sentence that the browser is asking, on pages that have one: shown only while it is.
 const asking = document.getElementById('asking');
 const { passkey, options } = form.dataset;
-const { challenge, party, user, algorithms, credentialIds } = JSON.parse(options);
+const { challenge, party, user, algorithms, credentialIds = [] } = JSON.parse(options);
 
 const bytesOf = (text) =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (letter) => letter.charCodeAt(0));
@@ -36,7 +36,6 @@ const get = () =>
     publicKey: {
       challenge: bytesOf(challenge),
       rpId: party.id,
-      allowCredentials: known,
       userVerification: 'required',
     },
   });

@@ -1,9 +1,9 @@
 import type { Person } from '../../../shared/actor.ts';
 import type { Config } from '../../../shared/config/config.ts';
+import type { Deps } from '../../../shared/deps.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { ErrorDetails } from '../../../shared/refusal.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
-import type { Session } from '../../../shared/sign-ins/row.ts';
+import type { Session } from '../../../shared/sign-in/sessions.ts';
 import type { Html } from '../../html.ts';
 import type { RequestState } from '../../http/request-state.ts';
 import type { PortalServices } from '../services.ts';
@@ -16,7 +16,7 @@ import type { Form, Query } from './form.ts';
  */
 export type PageContext = {
   readonly config: Config;
-  readonly access: Access;
+  readonly access: Deps;
   readonly services: PortalServices;
   readonly state: RequestState;
   /** As it was sent, percent-encoded. */

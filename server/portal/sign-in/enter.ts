@@ -3,7 +3,7 @@ import { enterHandOver, readHandOver } from '../../../shared/sign-in/hand-over.t
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { formTo, hiddenField } from '../html/fields.ts';
-import { readCookie, signInFault } from '../requests/cookies.ts';
+import { signInFault } from '../requests/cookies.ts';
 import { oneValue, queryValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { finishSignIn } from './signed-in.ts';
@@ -18,7 +18,7 @@ export function enterPage(context: PageContext): Page {
   const ticket = queryValue(context, 'ticket');
   const { profileId, username } = readHandOver(access, ticket);
   const fault = signInFault(config, isBehindUnknownProxy);
-  const isSame = session?.signed.kind === 'owner' && session.signed.profileId === profileId;
+  const isSame = session?.profileId === profileId;
   const ends =
     session === null || isSame
       ? ''
@@ -38,10 +38,9 @@ ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
 
 /** `POST /developers/enter`: signs in the owner for whom the backend made the ticket. Throws `not_found` and `no_sign_in`. */
 export function enter(context: PageContext): Outcome {
-  const { access, cookie, isBehindUnknownProxy, form, client } = context;
+  const { access, isBehindUnknownProxy, form, client } = context;
   const { config } = access;
   if (signInFault(config, isBehindUnknownProxy) !== null) throw new AppError('no_sign_in');
-  const known = readCookie(config, cookie, 'known');
-  const entered = enterHandOver(access, oneValue(form, 'ticket'), known, client);
-  return finishSignIn(context, { kind: 'owner', ...entered }, '/developers/keys');
+  const token = enterHandOver(access, oneValue(form, 'ticket'), client);
+  return finishSignIn(context, { kind: 'owner', token }, '/developers/keys');
 }

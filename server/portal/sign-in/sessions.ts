@@ -1,47 +1,31 @@
 import { AppError } from '../../../shared/errors.ts';
 import { browserName } from '../../../shared/sign-in/browser-name.ts';
-import { endAllSignIns } from '../../../shared/sign-in/end-all.ts';
-import type { Listed, Session } from '../../../shared/sign-ins/row.ts';
-import { endSignIn, listSignIns, MAX_LISTED } from '../../../shared/sign-ins/sign-ins.ts';
+import { endAllSignIns, endSignIn, listSignIns, MAX_LISTED, type Session } from '../../../shared/sign-in/sessions.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { relativeTime, timeText } from '../html/time.ts';
-import { readCookie, removeCookie } from '../requests/cookies.ts';
+import { removeCookie } from '../requests/cookies.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 
-/** `GET /developers/sessions`: this person's sign-ins, including those that ended in the last 30 days, and forms for ending them. */
+/** `GET /developers/sessions`: this person's sign-ins, and forms for ending them. */
 export function sessions({ access, session }: PageContext): Page {
   const own = session as Session;
   const nowMs = access.clock.nowMs();
-  const all = listSignIns(access, own.signed);
+  const all = listSignIns(access, own);
   const path = (rest: string) => publicPath(access.config, `/developers/sessions/${rest}`);
-  const living = all
-    .filter(isAlive)
-    .map(
-      (one) =>
-        html`<li><div>${describe(one, nowMs)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}</div>${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
-    );
-  const ended = all
-    .filter(isOver)
-    .map((one) => html`<li>${describe(one, nowMs)} Ended ${relativeTime(one.endedAtMs, nowMs)}.</li>`);
+  const items = all.map(
+    (one) =>
+      html`<li><div>${describe(one, nowMs)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}</div>${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
+  );
   const isCut = all.length >= MAX_LISTED;
   return {
     title: 'Sessions',
     body: html`<h1>Sessions</h1>
 <p>Where you are signed in. Don’t recognise one? Sign out everywhere, and contact whoever runs this service.</p>
-<ul class="keys">${living}</ul>
+<ul class="keys">${items}</ul>
 ${isCut ? html`<p>These are the latest ${MAX_LISTED}. “Sign out everywhere” ends the others too.</p>` : ''}
-<form method="post" action="${path('end-all')}"><button class="danger">Sign out everywhere, including this browser</button></form>
-${ended.length === 0 ? '' : html`<h2>Ended in the last 30 days</h2><ul>${ended}</ul>`}`,
+<form method="post" action="${path('end-all')}"><button class="danger">Sign out everywhere, including this browser</button></form>`,
   };
-}
-
-function isAlive({ endedAtMs }: { endedAtMs: number | null }): boolean {
-  return endedAtMs === null;
-}
-
-function isOver<One extends { endedAtMs: number | null }>(one: One): one is One & { endedAtMs: number } {
-  return one.endedAtMs !== null;
 }
 
 function endForm(action: string, what: Html): Html {
@@ -49,7 +33,7 @@ function endForm(action: string, what: Html): Html {
 <form method="post" action="${action}"><button class="second danger">End<span class="unseen"> ${what}</span></button></form>`;
 }
 
-function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Listed, nowMs: number): Html {
+function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Session, nowMs: number): Html {
   return html`<strong>${browserName(agent)}</strong>, signed in ${relativeTime(startedAtMs, nowMs)} from ${address}, last used ${relativeTime(lastUsedAtMs, nowMs)}.`;
 }
 
@@ -57,7 +41,7 @@ function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Lis
 export function endOne({ access, session, params }: PageContext): Outcome {
   const own = session as Session;
   const id = Number(params.id);
-  if (!/^\d{1,15}$/.test(params.id ?? '') || !endSignIn(access, own.signed, id)) {
+  if (!/^\d{1,15}$/.test(params.id ?? '') || !endSignIn(access, own, id)) {
     throw new AppError('not_found', 'There is no such session, or it has ended.');
   }
   if (id !== own.id) return { seeOther: '/developers/sessions', flash: 'session-ended' };
@@ -65,8 +49,7 @@ export function endOne({ access, session, params }: PageContext): Outcome {
 }
 
 /** `POST /developers/sessions/end-all`. */
-export function endAll({ access, session, cookie }: PageContext): Outcome {
-  const { signed } = session as Session;
-  endAllSignIns(access, signed, readCookie(access.config, cookie, 'known'));
+export function endAll({ access, session }: PageContext): Outcome {
+  endAllSignIns(access, session as Session);
   return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(access.config, 'session')] };
 }

@@ -21,16 +21,11 @@ export function signIn(context: PageContext): Outcome {
     return { ...show(context, '', NO_FAULTS), refusal: 'no_sign_in' };
   }
   const code = oneValue(form, 'code');
-  const entered = enterCode(access, {
-    browserSecret: readCookie(config, cookie, 'sign-in'),
-    knownBrowser: readCookie(config, cookie, 'known'),
-    code,
-    client,
-  });
+  const entered = enterCode(access, { browserSecret: readCookie(config, cookie, 'sign-in'), code, client });
   if (!entered.isSignedIn) {
     return { ...show(context, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
   }
-  return finishSignIn(context, { kind: 'owner', ...entered }, nextOf(context) || '/developers/keys');
+  return finishSignIn(context, { kind: 'owner', token: entered.token }, nextOf(context) || '/developers/keys');
 }
 
 const SENTENCES = {
@@ -63,6 +58,6 @@ ${formTo(
   hiddenField('next', nextOf(context)),
 )}
 <h2>No e-mail?</h2>
-<p>Nothing after a minute? Check your spam folder, or <a href="${again}">start again</a> and check both fields. We send at most 5 codes an hour; one that you already have works in this browser until its 10 minutes are over.</p>`,
+<p>Nothing after a minute? Check your spam folder, or <a href="${again}">start again</a> and check both fields. We send at most 3 codes an hour; one that you already have works in this browser until its 10 minutes are over.</p>`,
   };
 }

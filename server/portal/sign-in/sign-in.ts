@@ -1,5 +1,5 @@
 import { requestCode } from '../../../shared/sign-in/codes.ts';
-import { PURPOSES } from '../../../shared/tickets/purposes.ts';
+import { LIFETIMES_MS } from '../../../shared/sign-in/tickets.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
@@ -27,14 +27,11 @@ export function askForCode(context: PageContext): Outcome {
   if (typed.name === '') faults.set('name', 'Enter your username or an alias.');
   if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, such as name@example.org.');
   if (faults.size > 0) return { ...show(context, typed, faults), refusal: 'refused_form' };
-  const browser = {
-    browserSecret: readCookie(config, cookie, 'sign-in'),
-    knownBrowser: readCookie(config, cookie, 'known'),
-  };
-  const { browserSecret, mail } = requestCode(access, { ...typed, ...browser, client });
+  const former = readCookie(config, cookie, 'sign-in');
+  const { browserSecret, mail } = requestCode(access, services.codes, { ...typed, browserSecret: former, client });
   return {
     seeOther: withNext('/developers/sign-in/code', nextOf(context)),
-    cookies: [setCookie(config, 'sign-in', browserSecret, PURPOSES['sign-in code'].lifetimeMs / 1000)],
+    cookies: [setCookie(config, 'sign-in', browserSecret, LIFETIMES_MS.code / 1000)],
     after: async () => {
       const fault = await mail();
       if (fault !== null) services.report('warn', fault);

@@ -36,7 +36,6 @@ export type EventData = {
   backend?: string;
   rights?: BackendRight[];
   withoutAddress?: boolean;
-  eraseLimit?: number;
   /** The number of profiles that one transaction erased, if there were several. */
   count?: number;
 };

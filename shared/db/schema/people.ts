@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { blob, check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { blob, check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { BackendRight } from '../people-columns.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
@@ -12,8 +12,6 @@ export const admins = sqliteTable(
     id: integer().primaryKey({ autoIncrement: true }),
     name: text().notNull(),
     folded: text().notNull(),
-    /** A random number, replaced to end the admin's sign-ins and invitations, which are bound to it. */
-    generation: integer().notNull(),
     /** The user handle in passkeys: random bytes, not secret. */
     userHandle: blob('user_handle', { mode: 'buffer' }).notNull(),
     addedAt: integer('added_at').notNull(),
@@ -32,7 +30,7 @@ export const passkeys = sqliteTable(
     id: integer().primaryKey({ autoIncrement: true }),
     adminId: integer('admin_id')
       .notNull()
-      .references(() => admins.id),
+      .references(() => admins.id, { onDelete: 'cascade' }),
     credentialId: blob('credential_id', { mode: 'buffer' }).notNull(),
     /** COSE, as SimpleWebAuthn returns it. */
     publicKey: blob('public_key', { mode: 'buffer' }).notNull(),
@@ -55,9 +53,9 @@ export const passkeys = sqliteTable(
   ],
 );
 
-/** Tokens of backends; only the SHA-256 of each is stored. */
-export const platformTokens = sqliteTable(
-  'platform_tokens',
+/** Tokens of backends, one for each name; only the SHA-256 of each is stored. */
+export const backendTokens = sqliteTable(
+  'backend_tokens',
   {
     identifier: text().primaryKey(),
     name: text().notNull(),
@@ -66,31 +64,20 @@ export const platformTokens = sqliteTable(
     rights: text({ mode: 'json' }).$type<BackendRight[]>().notNull(),
     /** Whether its lines leave the profiles' `email`, `authId` and `banned` unchanged. */
     excludesContactFields: integer('is_without_address', { mode: 'boolean' }).notNull(),
-    /**
-     * The number of profiles that all tokens of this name together may erase per day (UTC). Each token is checked
-     * against its own limit.
-     */
-    eraseLimit: integer('erase_limit').notNull(),
     addedAt: integer('added_at').notNull(),
+    /** To the minute. */
+    lastUsedAt: integer('last_used_at'),
+    /** The latest day, counted from 1970-01-01 (UTC), on which it erased profiles, and how many. */
+    erasedOn: integer('erased_on').notNull().default(0),
+    erased: integer().notNull().default(0),
   },
   (t) => [
-    index('platform_tokens_folded').on(t.folded),
-    check('platform_tokens_identifier', sql`length(${t.identifier}) = 8`),
-    check('platform_tokens_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
-    check('platform_tokens_token_hash', sql`length(${t.tokenHash}) = 32`),
-    check('platform_tokens_rights', sql`json_array_length(${t.rights}) > 0`),
-    check('platform_tokens_is_without_address', sql`${t.excludesContactFields} IN (0, 1)`),
-    check('platform_tokens_erase_limit', sql`${t.eraseLimit} >= 0`),
+    uniqueIndex('backend_tokens_folded').on(t.folded),
+    check('backend_tokens_identifier', sql`length(${t.identifier}) = 8`),
+    check('backend_tokens_name', sql`length(${t.name}) BETWEEN 1 AND 64`),
+    check('backend_tokens_token_hash', sql`length(${t.tokenHash}) = 32`),
+    check('backend_tokens_rights', sql`json_array_length(${t.rights}) > 0`),
+    check('backend_tokens_is_without_address', sql`${t.excludesContactFields} IN (0, 1)`),
+    check('backend_tokens_erased', sql`${t.erased} >= 0`),
   ],
-);
-
-/** The number of profiles that the tokens of a name erased on a day, counted from 1970-01-01 (UTC). */
-export const platformErasures = sqliteTable(
-  'platform_erasures',
-  {
-    folded: text().notNull(),
-    day: integer().notNull(),
-    erased: integer().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.folded, t.day] }), check('platform_erasures_erased', sql`${t.erased} >= 0`)],
 );

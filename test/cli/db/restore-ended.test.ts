@@ -1,23 +1,21 @@
 import { expect, test } from 'bun:test';
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inviteAdmin, listAdmins, removeAdmin } from '../../../shared/admins/admins.ts';
-import { readBackendToken, removeToken } from '../../../shared/backends/backend-tokens.ts';
+import { findAdmin, listAdmins, removeAdmin } from '../../../shared/admins.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { withTables } from '../../../shared/db/tables.ts';
-import { createDeps } from '../../../shared/deps.ts';
+import { createDeps, type Deps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { listLog } from '../../../shared/log.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
-import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
-import { readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { readSignIn } from '../../../shared/sign-in/sessions.ts';
+import { readBackendToken, removeToken } from '../../../shared/tokens.ts';
 import { onBox } from '../../support/actors.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { importLines } from '../../support/import.ts';
 import { issue, moveByAdmin, request } from '../../support/keys.ts';
-import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
+import { enrol, linkFor, registerAt, signIn } from '../../support/portal/admins.ts';
 import { tokenFor } from '../../support/portal/manage.ts';
 import { refusal } from '../../support/refusal.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
@@ -31,15 +29,13 @@ const SPENT = '{"whole":[],"since":[]}';
 const MAILS = tempFolder();
 const NAMES = ['ada', 'bob', 'cem', 'dan', 'eve'];
 
-/** Runs `act` with the database and its sessions file open. */
-async function withAccess<T>(db: string, act: (access: Access) => T | Promise<T>): Promise<T> {
+/** Runs `act` with the database open. */
+async function withAccess<T>(db: string, act: (access: Deps) => T | Promise<T>): Promise<T> {
   const opened = withTables(openDatabase(db, 'fill'));
-  const sessions = openSessionsFile(db);
   try {
     const config = testConfig({ DATABASE_PATH: db, PUBLIC_URL: 'https://api.example.org', MAIL_URL: `file:${MAILS}` });
-    return await act({ ...createDeps(opened, config), sessions });
+    return await act(createDeps(opened, config));
   } finally {
-    closeSessionsFile(sessions);
     opened.$client.close();
     // Statements that Drizzle has prepared keep the file open until they are collected, which would block a restore.
     Bun.gc(true);
@@ -69,7 +65,7 @@ async function prepare() {
       decided: await request(access, { profile: 'cem' }),
     };
     const laptop = await enrol(access, 'Grace');
-    await registerAt(access, inviteAdmin(access, 'Grace', { keepPasskeys: true }, OPERATOR).address, 'Telephone');
+    await registerAt(access, linkFor(access, 'Grace'), 'Telephone');
     const mallory = await enrol(access, 'Mallory');
     const tokens = { kept: tokenFor(access, { name: 'kept' }), removed: tokenFor(access, { name: 'removed' }) };
     return { keys, laptop, mallory, token: (await signIn(access, mallory)).token, ...tokens };
@@ -84,7 +80,7 @@ async function prepare() {
     revokeKey(access, { identifier: keys.revoked, reason, by: OPERATOR });
     rejectKey(access, { identifier: keys.rejected, reason, by: OPERATOR });
     withdrawKey(access, { identifier: keys.withdrawn, by: OPERATOR });
-    removeAdmin(access, 'Mallory', OPERATOR);
+    removeAdmin(access, findAdmin(access.db, 'Mallory'), OPERATOR);
     await enrol(access, 'Mallory');
     access.db.$client.run("DELETE FROM passkeys WHERE name = 'Telephone'");
     removeToken(access, made.removed.slice(4, 12), OPERATOR);
@@ -159,7 +155,7 @@ test('what was ended since the backup stays ended, and is named', async () => {
   await withAccess(db, async (access) => {
     expect(readSignIn(access, token)).toBeNull();
     expect((await refusal(signIn(access, mallory))).message).toContain('not registered here');
-    expect((await signIn(access, laptop)).signed.name).toBe('Grace');
+    expect((await signIn(access, laptop)).session.name).toBe('Grace');
     expect([kept, removed].map((one) => readBackendToken(access.db, one)?.name)).toEqual(['kept', undefined]);
     expect(listLog(access.db, 4).map(({ text }) => text)).toContain('Restored the database from a backup');
   });
@@ -198,7 +194,7 @@ test.each([
     expect(await peopleIn(elsewhere)).toEqual(['Grace: Laptop, Telephone', 'Mallory: Laptop']);
     await withAccess(elsewhere, async (access) => {
       expect(readSignIn(access, token)).toBeNull();
-      expect((await signIn(access, mallory)).signed.name).toBe('Mallory');
+      expect((await signIn(access, mallory)).session.name).toBe('Mallory');
     });
   },
   60_000,

@@ -272,7 +272,7 @@ describe('db restore', () => {
       'a database without some tables',
       (db: string) => {
         const sqlite = openBare(db, 'write');
-        for (const table of ['erased_profiles', 'platform_tokens', 'passkeys', 'admins'])
+        for (const table of ['erased_profiles', 'backend_tokens', 'passkeys', 'admins'])
           sqlite.run(`DROP TABLE ${table}`);
         sqlite.close();
       },

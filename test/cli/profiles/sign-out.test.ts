@@ -1,19 +1,17 @@
 import { expect, test } from 'bun:test';
-import type { Signed } from '../../../shared/sessions-file/whose.ts';
-import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
-import { beginSignIn, readSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { runCommand } from '../../support/machine/command.ts';
-import { CLIENT, testAccess } from '../../support/portal/access.ts';
+import { ownerOf, signedIn } from '../../support/portal/access.ts';
 import { insertProfile } from '../../support/profiles.ts';
+import { testDeps } from '../../support/world.ts';
 
 /** A service with two owners, each signed in. */
 function world() {
-  const access = testAccess();
+  const access = testDeps();
   insertProfile(access.db, { id: 7, username: 'Ada', aliases: ['lovelace'] });
   insertProfile(access.db, { id: 8, username: 'bob' });
   const [ada, bob] = [7, 8].map((id) => {
-    const owner = ownerToSign(access, id) as Signed;
-    const session = beginSignIn(access, owner, CLIENT).token;
+    const session = signedIn(access, ownerOf(id));
     return () => readSignIn(access, session) !== null;
   }) as [() => boolean, () => boolean];
   const run = (...words: string[]) =>

@@ -1,12 +1,11 @@
 import { afterAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
 import { cleanEnvironment, commandEnvironment, fromSource, PROJECT, profilectlWords } from '../../support/cli.ts';
 import { eventually } from '../../support/eventually.ts';
 import { registerAt } from '../../support/portal/admins.ts';
 import { fetchPage } from '../../support/portal/pages.ts';
-import { tempFolder, testConfig } from '../../support/world.ts';
+import { depsBeside, tempFolder, testConfig } from '../../support/world.ts';
 
 /** Starts the demo by this command and waits for its last line. */
 async function startDemo(TMPDIR: string, words: readonly string[]) {
@@ -87,11 +86,11 @@ test('the demo’s printed instructions let an owner and an admin sign in, and a
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Demo key')]);
 
   const [, database = ''] = /--db (\S+) keys list/.exec(printed) ?? [];
-  const access = openAccess(testConfig({ DATABASE_PATH: database, PUBLIC_URL: url }));
+  const access = depsBeside(testConfig({ DATABASE_PATH: database, PUBLIC_URL: url }));
   const enrolment = lineWith('/developers/enrol#').trim();
   expect((await fetch(enrolment)).status).toBe(200);
   await registerAt(access, enrolment);
-  closeAccess(access);
+  access.db.$client.close();
   expect((await fetch(`${url}/developers/admin/sign-in`)).status).toBe(200);
 
   const token = run(lineWith('keys list').replace('keys list', 'tokens add backend --right profiles'));

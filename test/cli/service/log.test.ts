@@ -2,14 +2,14 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addAdmin } from '../../../shared/admins/admins.ts';
+import { addAdmin } from '../../../shared/admins.ts';
 import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { changeByHand } from '../../support/import.ts';
 import { runCommand } from '../../support/machine/command.ts';
 import { openTerminal } from '../../support/machine/terminal.ts';
-import { testAccess } from '../../support/portal/access.ts';
-import { tempFolder } from '../../support/world.ts';
+
+import { tempFolder, testDeps } from '../../support/world.ts';
 
 // What `profilectl log` lists after real commands.
 
@@ -98,7 +98,7 @@ test('lists keys, admins, tokens, bans, erasures and restores, newest first, wit
 
 test('filters by person, kind and time, and lists page by page', async () => {
   const { variables, run } = await world();
-  const access = testAccess({ variables });
+  const access = testDeps({ variables });
   for (const name of ['Grace', 'Hopper', 'Ada']) addAdmin(access, name, onBox('operator'));
   changeByHand(access, 'ada', { banned: true });
   const texts = async (...words: string[]) =>

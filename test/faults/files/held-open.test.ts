@@ -2,14 +2,13 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
 import { importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
 import { nextVersion } from '../../support/machine/upgrade.ts';
 import { ADA } from '../../support/portal/owner-pages.ts';
 import { fetchPage, sentAgain, signInOwner } from '../../support/portal/pages.ts';
-import { tempFolder, testConfig } from '../../support/world.ts';
+import { depsBeside, tempFolder, testConfig } from '../../support/world.ts';
 
 // A page was opened before its server stopped, was upgraded or could not write. Afterwards its form still works,
 // without another sign-in and without typing again.
@@ -18,11 +17,11 @@ import { tempFolder, testConfig } from '../../support/world.ts';
 async function prepare() {
   const DATABASE_PATH = join(tempFolder(), 'profiles.db');
   openDatabase(DATABASE_PATH, 'serve').$client.close();
-  const access = openAccess(testConfig({ DATABASE_PATH }));
+  const access = depsBeside(testConfig({ DATABASE_PATH }));
   await importLines(access, [ADA]);
   const identifier = await request(access, { profile: ADA.username });
   const headers = { cookie: signInOwner(access, ADA.id) };
-  closeAccess(access);
+  access.db.$client.close();
   const path = `/developers/keys/${identifier}/rename`;
   const start = (words?: readonly string[]) => startServerProcess({ DATABASE_PATH }, words && { words });
   const expectForm = async (server: ServerProcess) => {

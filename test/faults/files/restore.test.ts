@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
 import { jsonLines } from '../../support/import.ts';
 import { runCommand } from '../../support/machine/command.ts';
@@ -36,7 +35,7 @@ const CALLS = [
 ];
 
 /**
- * A folder with a backup and a database that has an admin and a platform token. Its second profile is only in the
+ * A folder with a backup and a database that has an admin and a backend's token. Its second profile is only in the
  * write-ahead log, as after a crash.
  */
 async function makeWorld(): Promise<string> {
@@ -44,15 +43,13 @@ async function makeWorld(): Promise<string> {
   const db = join(folder, 'profiles.db');
   const made = join(tempFolder(), 'profiles.db');
   const opened = withTables(openDatabase(made, 'fill'));
-  const sessions = openSessionsFile(made);
   const config = testConfig({ DATABASE_PATH: made, PUBLIC_URL: 'https://api.example.org' });
-  await enrol({ ...createDeps(opened, config), sessions }, 'Grace');
-  closeSessionsFile(sessions);
+  await enrol(createDeps(opened, config), 'Grace');
   expect((await runCommand(['tokens', 'add', 'backend', '--right', 'profiles', '--db', made])).code).toBe(0);
   expect((await runCommand(['db', 'backup', join(folder, 'backup.sqlite'), '--db', made])).code).toBe(0);
   const stdin = jsonLines({ id: 1, username: 'ada' });
   expect((await runCommand(['profiles', 'import', '-', '--db', made], { stdin })).code).toBe(0);
-  for (const suffix of ['', '-wal', '.sessions']) copyFileSync(made + suffix, db + suffix);
+  for (const suffix of ['', '-wal']) copyFileSync(made + suffix, db + suffix);
   opened.$client.close();
   return folder;
 }
@@ -65,7 +62,7 @@ function contentOf(path: string): object {
     profiles: all('SELECT username FROM profiles'),
     admins: all('SELECT name FROM admins'),
     passkeys: all('SELECT name FROM passkeys'),
-    tokens: all('SELECT name FROM platform_tokens'),
+    tokens: all('SELECT name FROM backend_tokens'),
   };
   sqlite.close();
   return content;
@@ -76,8 +73,7 @@ async function restoreIn(made: string, instruction: string, of: 'database' | 'ba
   const folder = tempFolder();
   cpSync(made, folder, { recursive: true });
   const [db, trace] = [join(folder, 'profiles.db'), join(folder, 'trace')];
-  const files =
-    of === 'backup' ? [join(folder, 'backup.sqlite')] : ['', '-wal', '-shm', '.sessions'].map((suffix) => db + suffix);
+  const files = of === 'backup' ? [join(folder, 'backup.sqlite')] : ['', '-wal', '-shm'].map((suffix) => db + suffix);
   const paths = files.flatMap((path) => ['-P', path]);
   const restore = profilectlWords(['db', 'restore', join(folder, 'backup.sqlite'), '--yes', '--db', db]);
   const child = Bun.spawn(

@@ -1,4 +1,4 @@
-import { countFailure, createThrottle } from '../../../server/http/throttle.ts';
+import { countFailure, createFailureThrottle } from '../../../server/http/throttle.ts';
 import { blockOf } from '../../../server/http/transport.ts';
 
 // Run by strangers.test.ts as its own process: of 200 000 addresses, each fails once, and a quarter once more often than
@@ -6,7 +6,7 @@ import { blockOf } from '../../../server/http/transport.ts';
 
 const ADDRESSES = 200_000;
 let now = 0;
-const throttle = createThrottle({ monotonicMs: () => now });
+const throttle = createFailureThrottle({ monotonicMs: () => now });
 Bun.gc(true);
 const before = process.memoryUsage.rss();
 let failures = 0;

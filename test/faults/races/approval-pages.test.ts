@@ -1,16 +1,15 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { keyRevision } from '../../../shared/keys/revision.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { closeAccess, openAccess } from '../../../shared/sessions-file/open-access.ts';
 import { importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine/server-process.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
 import { enrol, signIn } from '../../support/portal/admins.ts';
 import { fetchPage } from '../../support/portal/pages.ts';
-import { tempFolder, testConfig } from '../../support/world.ts';
+import { depsBeside, tempFolder, testConfig } from '../../support/world.ts';
 
 // Servers that end while an approval started on a page waits for a mail server that does not answer.
 
@@ -37,10 +36,9 @@ async function prepare() {
     PUBLIC_URL: 'http://localhost:3000',
   };
   openDatabase(settings.DATABASE_PATH, 'serve').$client.close();
-  const access = openAccess(testConfig(settings));
+  const access = depsBeside(testConfig(settings));
   // Pages give up after 50 ms, which may be too short on a busy disk.
-  for (const sqlite of [access.db.$client, access.sessions.sqlite]) sqlite.run('PRAGMA busy_timeout = 30000');
-  afterAll(() => closeAccess(access));
+  for (const sqlite of [access.db.$client, access.db.$client]) sqlite.run('PRAGMA busy_timeout = 30000');
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const identifier = await request(access, { profile: 'ada' });
   const { token } = await signIn(access, await enrol(access, 'Grace'));

@@ -9,7 +9,7 @@ import { changeByHand, importLines, jsonLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startLineChild } from '../../support/line-child.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
-import { testAccess } from '../../support/portal/access.ts';
+
 import { sendLines, tokenFor } from '../../support/portal/manage.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
@@ -37,7 +37,7 @@ describe('a running server', () => {
     startServerProcess({ DATABASE_PATH: databasePath, TRUSTED_PROXIES: '127.0.0.1' });
 
   test('refuses the keys of a banned profile from 10 ms after the commit, and accepts them from 10 ms after the unban', async () => {
-    const access = testAccess();
+    const access = testDeps();
     await importLines(access, [ADA, EVE]);
     const quota = 500;
     const rateLimits = parseRateLimits([`${quota}/1d`]);

@@ -27,9 +27,9 @@ test.each([
     await expectRefused(await ask({ 'X-Forwarded-Proto': 'http' }), 403, 'plain_http');
     const raw = await getRaw(server, path, ['Host: ', 'Content-Length: 0'], method);
     expect([raw.status, raw.headers.get('x-error-code')]).toEqual([400, 'bad_request']);
-    access.db.$client.run('ALTER TABLE platform_tokens RENAME TO gone');
+    access.db.$client.run('ALTER TABLE backend_tokens RENAME TO gone');
     const sentence = await expectRefused(await ask(), 500, 'internal');
-    access.db.$client.run('ALTER TABLE gone RENAME TO platform_tokens');
+    access.db.$client.run('ALTER TABLE gone RENAME TO backend_tokens');
     expect(sentence).not.toMatch(/profiles\.db|SQL|no such table/);
   },
 );

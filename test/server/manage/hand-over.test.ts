@@ -1,10 +1,5 @@
 import { expect, test } from 'bun:test';
-import { removeToken } from '../../../shared/backends/backend-tokens.ts';
-import { openBare } from '../../../shared/db/connect.ts';
-import type { Signed } from '../../../shared/sessions-file/whose.ts';
-import { sweepSessions } from '../../../shared/sign-in/sweep.ts';
-import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
-import { listSignIns } from '../../../shared/sign-ins/sign-ins.ts';
+import { removeToken } from '../../../shared/tokens.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { openerFor, ticketFor } from '../../support/portal/access.ts';
@@ -30,7 +25,11 @@ async function handOverWorld() {
 const open = (world: PageWorld, ticket: string, cookie?: string) =>
   visit(world, `/developers/enter?ticket=${ticket}`, cookie === undefined ? {} : { cookie });
 const enter = (world: PageWorld, ticket: string, cookie?: string) =>
-  visit(world, '/developers/enter', { form: { ticket }, ...(cookie !== undefined && { cookie }) });
+  visit(world, '/developers/enter', {
+    form: { ticket },
+    ...(cookie !== undefined && { cookie }),
+    headers: { 'user-agent': 'profilectl on a machine of your bank, call +1 555 0100' },
+  });
 const cookieIn = (answer: Awaited<ReturnType<typeof visit>>, name: string) =>
   valuesOf(answer, 'set-cookie')
     .find((value) => value.startsWith(`${name}=`))
@@ -93,20 +92,25 @@ test('another person signed in to the browser is warned first, and signed out; n
   expect((await visit(world, '/developers/sessions', { cookie: ada })).status).toBe(303);
 });
 
-test('the owner is notified of an unknown browser once', async () => {
+test('the owner is told of sign-ins by hand-over, once a UTC day, without any text of the browser', async () => {
   const world = await handOverWorld();
   const notices = () =>
     world.access.db.$client.query("SELECT count(*) AS n FROM mails WHERE kind = 'new-sign-in'").get();
-  const entered = await enter(world, await world.ticketFor());
-  expect(notices()).toEqual({ n: 1 });
-  await enter(world, await world.ticketFor(), cookieIn(entered, 'known'));
-  expect(notices()).toEqual({ n: 1 });
+  for (const n of [1, 1]) {
+    await enter(world, await world.ticketFor());
+    expect(notices()).toEqual({ n });
+  }
+  const [body] = world.access.db.$client.query("SELECT body FROM mails WHERE kind = 'new-sign-in'").values().flat();
+  expect(/From +(.*)\n +With +(.*)\n/.exec(`${body}`)?.slice(1)).toEqual(['192.0.2.7', 'A browser']);
+  world.clock.advance(86_400_000);
+  await enter(world, await world.ticketFor());
+  expect(notices()).toEqual({ n: 2 });
 });
 
 test('removing a token ends the URLs and sessions that it created, and nothing else', async () => {
   const world = await handOverWorld();
   const { access } = world;
-  const [rotated, kept] = [openerFor(access, 'bio'), openerFor(access, 'bio')];
+  const [rotated, kept] = [openerFor(access), openerFor(access)];
   const begin = async (opener: string) => {
     const entered = await enter(world, ticketFor(access, 7, opener));
     const cookie = cookieIn(entered, 'session') as string;
@@ -124,24 +128,4 @@ test('removing a token ends the URLs and sessions that it created, and nothing e
   expect(await works()).toEqual(Array(5).fill(true));
   expect(removeToken(access, rotated, onBox('root'))).toBe(1);
   expect(await works()).toEqual([false, false, true, true, true]);
-  // The owner sees that they have ended.
-  const owner = ownerToSign(access, 7) as Signed;
-  expect(listSignIns(access, owner).filter(({ endedAtMs }) => endedAtMs !== null)).toHaveLength(1);
-});
-
-test('removing a token ends them even while the sessions file is locked; the next sweep stores it', async () => {
-  const world = await handOverWorld();
-  const { access } = world;
-  const opener = openerFor(access);
-  const cookie = cookieIn(await enter(world, ticketFor(access, 7, opener)), 'session') as string;
-  access.sessions.sqlite.run('PRAGMA busy_timeout = 0');
-  const other = openBare(access.sessions.path, 'write');
-  other.run('BEGIN IMMEDIATE');
-  expect(removeToken(access, opener, onBox('root'))).toBeNull();
-  expect((await visit(world, '/developers/sessions', { cookie })).status).toBe(303);
-  other.run('ROLLBACK');
-  other.close();
-  sweepSessions(access.db, access.clock, access.sessions);
-  const listed = listSignIns(access, ownerToSign(access, 7) as Signed);
-  expect(listed.map(({ endedAtMs }) => endedAtMs)).toEqual([access.clock.nowMs()]);
 });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/background.ts';
 import { FAILURES } from '../../../server/http/throttle.ts';
-import { listTokens, removeToken } from '../../../shared/backends/backend-tokens.ts';
 import { systemRandom } from '../../../shared/random.ts';
-import { newTokenText } from '../../../shared/sign-ins/token-text.ts';
+import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts';
 import { onBox } from '../../support/actors.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
@@ -44,10 +43,9 @@ test('/me returns the backend and the rights of a token, whose last use is recor
     token: token.slice(4, 12),
     rights: ['profiles', 'sign-ins'],
     withoutAddress: false,
-    eraseLimit: 1000,
   });
   await settleBackground(world.services.background);
-  expect(listTokens(world.access)[0]?.lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
+  expect(listTokens(world.access.db)[0]?.lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
 });
 
 test('HEAD gets the response of GET without the body', async () => {

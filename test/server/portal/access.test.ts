@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { removeAdmin } from '../../../shared/admins/admins.ts';
+import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
 import { onBox } from '../../support/actors.ts';
 import { otherCase } from '../../support/identifiers.ts';
 import { importLines } from '../../support/import.ts';
@@ -173,7 +173,7 @@ test('access ends at the next request, of an owner whose address has changed and
   expect((await made.get('/developers/keys', made.cookie)).status).toBe(200);
   expect((await made.get('/developers/admin', grace)).status).toBe(200);
   await importLines(made.access, [{ ...ADA, email: 'other@example.org' }]);
-  removeAdmin(made.access, 'Grace', onBox('root'));
+  removeAdmin(made.access, findAdmin(made.access.db, 'Grace'), onBox('root'));
   const before = stored(made);
   for (const route of PAGES.filter(({ who }) => who === 'owner' || who === 'admin')) {
     const { status } = await ask(made, route, identifier, route.who === 'admin' ? grace : made.cookie);

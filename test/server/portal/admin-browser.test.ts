@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { addAdmin, inviteAdmin } from '../../../shared/admins/admins.ts';
+import { addAdmin } from '../../../shared/admins.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';
@@ -9,6 +9,7 @@ import { request } from '../../support/keys.ts';
 import { type SmtpFailures, startSmtp } from '../../support/mail/smtp.ts';
 import { freePort } from '../../support/network/proxy.ts';
 import { adminWorld, signInAdmin } from '../../support/portal/admin-pages.ts';
+import { linkFor } from '../../support/portal/admins.ts';
 import { addAuthenticator, addPasskey, type OpenPage, startBrowser, toolsOf } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { expectUsable } from '../../support/portal/looking.ts';
@@ -165,7 +166,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await button(page, 'Continue').click();
     await button(page, 'Create a passkey').click();
     await page.getByText('Your passkey is registered').first().waitFor();
-    await page.goto(inviteAdmin(access, name, { keepPasskeys: true }, onBox('root')).address);
+    await page.goto(linkFor(access, name));
     await button(page, 'Continue').click();
     await button(page, 'Create a passkey').click();
     await page.getByRole('alert').getByText('This device already has a passkey for this admin').waitFor();

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { removeAdmin } from '../../../shared/admins/admins.ts';
+import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { onBox } from '../../support/actors.ts';
@@ -258,7 +258,7 @@ describe('several requests', () => {
   test('of an admin who is removed meanwhile are not decided on', async () => {
     const { access, grace, keys } = await queueOf(2);
     const queue = await grace.see();
-    removeAdmin(access, 'Grace', onBox('root'));
+    removeAdmin(access, findAdmin(access.db, 'Grace'), onBox('root'));
     expect(await grace.press(queue, APPROVE_ALL, { chosen: keys })).toMatchObject({
       status: 403,
       refusal: 'signed_out',

@@ -4,14 +4,14 @@ import { createPortalServices } from '../../../server/portal/services.ts';
 import { importLines } from '../../support/import.ts';
 import { testCertificate } from '../../support/network/certificates.ts';
 import { freePort } from '../../support/network/proxy.ts';
-import { countingCodes, testAccess } from '../../support/portal/access.ts';
+import { countingCodes } from '../../support/portal/access.ts';
 import { keepCookie, type OpenPage, startBrowser } from '../../support/portal/browser.ts';
 import { hasChromium } from '../../support/portal/chromium.ts';
 import { PAGES } from '../../support/portal/page-routes.ts';
 import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
-import { countUnended } from '../../support/portal/sessions-rows.ts';
+import { countSignInRows } from '../../support/portal/sessions-rows.ts';
 import { emptyLimits } from '../../support/storage/limits.ts';
-import { testClock } from '../../support/world.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 // The pages in a real Chromium, which sends Origin and Sec-Fetch-Site itself. Users of the platform have other hosts of the
 // service's site.
@@ -20,7 +20,7 @@ import { testClock } from '../../support/world.ts';
 async function worldAt(variables: Record<string, string>, port = 0) {
   const clock = testClock();
   const codes = countingCodes();
-  const access = testAccess({ clock, random: codes.random, variables });
+  const access = testDeps({ clock, random: codes.random, variables });
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const world: PageWorld = {
     access,
@@ -76,7 +76,7 @@ const SEND_ALL = `(addresses) => Promise.all(addresses.map((address) =>
     .catch(() => undefined))).then(() => undefined)`;
 
 describe.skipIf(!hasChromium)('no page of another origin changes anything', () => {
-  const livingSessions = () => countUnended(secure.world.access.sessions);
+  const livingSessions = () => countSignInRows(secure.world.access.db);
   const forms = PAGES.filter(({ method }) => method === 'POST').map(({ path }) => path.replace(/:\w+/g, '1'));
 
   test('from a sibling host or a foreign one, by form and by fetch, with and without a session', async () => {

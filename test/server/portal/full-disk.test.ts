@@ -3,31 +3,30 @@ import { join } from 'node:path';
 import { createPortalServices } from '../../../server/portal/services.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { beginPasskeySignIn } from '../../../shared/passkeys/assertions.ts';
-import { emptyLog } from '../../../shared/sessions-file/sessions-file.ts';
+import { beginPasskeySignIn } from '../../../shared/sign-in/passkeys.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
 import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine/small-disk.ts';
-import { countingCodes, testAccess } from '../../support/portal/access.ts';
+import { countingCodes } from '../../support/portal/access.ts';
 import { ADA } from '../../support/portal/owner-pages.ts';
 import { type PageWorld, sentAgain, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
 import { emptyLimits } from '../../support/storage/limits.ts';
-import { testClock } from '../../support/world.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
-// The pages while the disk of both files is full, and afterwards. Needs permission to mount.
+// The pages while the disk is full, and afterwards. Needs permission to mount.
 
 const TYPED = { name: 'ada', address: ADA.email, next: '/developers/sessions' };
 const NOT_WRITTEN = 'The server canâ€™t store anything right now, because its disk is full or broken; nothing was done.';
 const REFUSED: unknown[] = [503, 'not_written', ['60'], true];
 
-/** Pages of an owner who has a key, with both files on a separate disk. */
+/** Pages of an owner who has a key, with the database on a separate disk. */
 async function worldOnDisk() {
   const disk = mountSmallDisk(4 * 1_048_576);
   const DATABASE_PATH = join(disk.folder, 'profiles.db');
   const db = withTables(openDatabase(DATABASE_PATH, 'serve'));
   const codes = countingCodes();
   const clock = testClock();
-  const access = testAccess({ db, clock, random: codes.random, variables: { DATABASE_PATH } });
+  const access = testDeps({ db, clock, random: codes.random, variables: { DATABASE_PATH } });
   await importLines(access, [ADA]);
   const events: PageWorld['events'] = [];
   const services = createPortalServices(
@@ -40,9 +39,8 @@ async function worldOnDisk() {
   return { disk, world, identifier, lastCode: codes.lastCode };
 }
 
-/** Fills the disk, and empties the logs of the two files, which would otherwise be overwritten from their beginning. */
-function fill(disk: SmallDisk, { access: { db, sessions } }: PageWorld): void {
-  emptyLog(sessions);
+/** Fills the disk, and empties the database's log, which would otherwise be overwritten from its beginning. */
+function fill(disk: SmallDisk, { access: { db } }: PageWorld): void {
   db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
   disk.fill();
 }
@@ -108,7 +106,8 @@ test.skipIf(NO_MOUNT !== null)(
 
 test('a failed form with a secret is not offered again, and one with a passkeyâ€™s credential comes back without it', async () => {
   const { world } = await withoutDisk();
-  world.access.sessions.sqlite.run('ALTER TABLE tickets RENAME TO gone');
+  const { challenge } = beginPasskeySignIn(world.access);
+  world.access.db.$client.run('ALTER TABLE tickets RENAME TO gone');
   const ticket = 'a'.repeat(43);
   const entered = await visit(world, '/developers/enter', { form: { ticket } });
   expect([entered.status, entered.body.includes(ticket), entered.body.includes('Send again')]).toEqual([
@@ -117,7 +116,6 @@ test('a failed form with a secret is not offered again, and one with a passkeyâ€
     false,
   ]);
   expect(entered.body).toContain('go back to the previous page and send it again');
-  const { challenge } = beginPasskeySignIn(world.access);
   const clientDataJSON = Buffer.from(JSON.stringify({ challenge })).toString('base64url');
   const response = { clientDataJSON, authenticatorData: 'spentspentsp', signature: 'spentspentsp' };
   const answer = {
@@ -135,7 +133,7 @@ test('a failed form with a secret is not offered again, and one with a passkeyâ€
 
 /** Pages at a URL that allows passkeys. */
 async function withoutDisk() {
-  const access = testAccess({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
+  const access = testDeps({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
   const world = { access, services: createPortalServices(access, () => {}, emptyLimits(access.clock)) };
   return { world };
 }

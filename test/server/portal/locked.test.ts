@@ -1,8 +1,6 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
-import { openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
-import { sessionsPath } from '../../../shared/sessions-file/sessions-path.ts';
 import { eventually } from '../../support/eventually.ts';
 import { serverOn } from '../../support/http.ts';
 import { importLines } from '../../support/import.ts';
@@ -22,9 +20,7 @@ async function lockedWorld() {
   const owner = { username: `user${id}`, email: `user${id}@example.org` };
   await importLines(deps, [{ id, ...owner }]);
   const identifier = await request(deps, { profile: owner.username });
-  const sessions = openSessionsFile(deps.config.databasePath);
-  const cookie = signInOwner({ ...deps, clock: systemClock, sessions }, id);
-  sessions.sqlite.close();
+  const cookie = signInOwner({ ...deps, clock: systemClock }, id);
   const headers = { cookie };
   const show = async (path: string) => {
     const answer = await fetchPage(server, path, { headers });
@@ -34,9 +30,8 @@ async function lockedWorld() {
   await eventually(async () => (await show('/developers/keys')).status === 200);
   const send = (path: string, form: Record<string, string>) =>
     fetchPage(server, path, { method: 'POST', headers, body: new URLSearchParams(form) });
-  const hold = (which: 'database' | 'sessions') => {
-    const { databasePath } = deps.config;
-    const other = openBare(which === 'database' ? databasePath : sessionsPath(databasePath), 'write');
+  const hold = () => {
+    const other = openBare(deps.config.databasePath, 'write');
     other.run('BEGIN IMMEDIATE');
     return () => {
       other.run('ROLLBACK');
@@ -45,19 +40,19 @@ async function lockedWorld() {
   };
   const keyPath = `/developers/keys/${identifier}`;
   const signIn = { name: owner.username, address: owner.email, next: '' };
-  /** For each file, the path and fields of a form that writes to it, and the page that follows. */
+  /** The paths and fields of forms, and the pages that follow. */
   const forms = {
-    database: [`${keyPath}/rename`, { name: 'Another name' }, keyPath],
-    sessions: ['/developers/sign-in', signIn, '/developers'],
+    'a decision': [`${keyPath}/rename`, { name: 'Another name' }, keyPath],
+    'a sign-in': ['/developers/sign-in', signIn, '/developers'],
   } as const;
   return { forms, show, send, hold };
 }
 
-for (const file of ['database', 'sessions'] as const) {
+for (const file of ['a decision', 'a sign-in'] as const) {
   test(`${file}: a form waits 2 seconds for the lock and is then refused with what was typed, while pages are still shown`, async () => {
     const { forms, show, send, hold } = await lockedWorld();
     const [path, form] = forms[file];
-    const release = hold(file);
+    const release = hold();
     const startedAtMs = systemClock.monotonicMs();
     let isDone = false;
     const sent = Promise.all([send(path, form), send(path, form)]).finally(() => {
@@ -84,8 +79,8 @@ for (const file of ['database', 'sessions'] as const) {
   test(`${file}: waiting forms are carried out exactly once when the lock is released`, async () => {
     const { forms, show, send, hold } = await lockedWorld();
     const [path, form, next] = forms[file];
-    const release = hold(file);
-    const sent = [send(path, form), ...(file === 'database' ? [send('/developers/keys/new', KEY)] : [])];
+    const release = hold();
+    const sent = [send(path, form), ...(file === 'a decision' ? [send('/developers/keys/new', KEY)] : [])];
     let answered = 0;
     for (const one of sent) void one.then(() => answered++);
     // The thread answers requests that were sent later, so the forms have arrived there.
@@ -95,31 +90,9 @@ for (const file of ['database', 'sessions'] as const) {
     for (const answer of await Promise.all(sent)) expect(answer.status).toBe(303);
     expect((await show(next)).status).toBe(200);
     const { page } = await show('/developers/keys');
-    if (file === 'database')
+    if (file === 'a decision')
       expect([page.split('Another name').length, page.split('A new key').length]).toEqual([2, 2]);
   }, 20_000);
 }
-
-test('a form that needs both files waits 2 seconds in total, not for each of them', async () => {
-  const { forms, send, hold } = await lockedWorld();
-  const [path, form] = forms.database;
-  const releases = { sessions: hold('sessions'), database: hold('database') };
-  const endOf = async (sent: ReturnType<typeof send>) => {
-    const { status, headers } = await sent;
-    return { outcome: [status, headers.get('x-error-code')], atMs: systemClock.monotonicMs() };
-  };
-  const first = endOf(send(path, form));
-  await Bun.sleep(1_900);
-  releases.sessions();
-  // This form waits for the database alone. If the first one still did, too, both would end together.
-  const second = await endOf(send(path, form));
-  releases.database();
-  const { outcome, atMs } = await first;
-  expect([outcome, second.outcome]).toEqual([
-    [503, 'busy'],
-    [503, 'busy'],
-  ]);
-  expect(second.atMs - atMs).toBeGreaterThan(1_000);
-}, 20_000);
 
 const KEY = { name: 'A new key', description: DESCRIPTION, permissions: 'api.lookup' };

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { routeOf } from '../../../server/http/other-requests.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
-import { storeSignInNotices } from '../../../shared/sign-in/sign-in-notices.ts';
+import { createCodeDesk, requestCode } from '../../../shared/sign-in/codes.ts';
+import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { onBox } from '../../support/actors.ts';
 import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, moveByAdmin, request } from '../../support/keys.ts';
 import { sendDueMails } from '../../support/mail/due.ts';
-import { CLIENT } from '../../support/portal/access.ts';
+import { CLIENT, ticketFor } from '../../support/portal/access.ts';
 import { enrol } from '../../support/portal/admins.ts';
 import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
 import { PAGES } from '../../support/portal/page-routes.ts';
@@ -18,7 +18,7 @@ import { PAGES } from '../../support/portal/page-routes.ts';
 const PUBLIC_URL = 'http://localhost:3000/lookup';
 
 test('every link to the portal in any kind of e-mail leads to an existing page below PUBLIC_URL', async () => {
-  const { access, clock, lastCode } = await ownerWorld({ PUBLIC_URL, ADMIN_EMAIL: 'root@example.org' });
+  const { access, clock } = await ownerWorld({ PUBLIC_URL, ADMIN_EMAIL: 'root@example.org' });
   const root = onBox('root');
   const owner = { kind: 'owner', name: 'owner', profileId: ADA.id } as const;
   const send = () => {
@@ -36,18 +36,9 @@ test('every link to the portal in any kind of e-mail leads to an existing page b
   moveByAdmin(access, old.identifier, 'suspend');
   moveByAdmin(access, old.identifier, 'resume');
   await enrol(access, 'Grace');
-  const { browserSecret, mail } = requestCode(access, {
-    name: ADA.username,
-    address: ADA.email,
-    browserSecret: null,
-    knownBrowser: null,
-    client: CLIENT,
-  });
-  expect(await mail()).toBeNull();
-  expect(enterCode(access, { browserSecret, knownBrowser: null, code: lastCode(), client: CLIENT })).toMatchObject({
-    isSignedIn: true,
-  });
-  storeSignInNotices(access);
+  const typed = { name: ADA.username, address: ADA.email, browserSecret: null, client: CLIENT };
+  expect(await requestCode(access, createCodeDesk(clock), typed).mail()).toBeNull();
+  enterHandOver(access, ticketFor(access, ADA.id), CLIENT);
   await send();
   clock.advance(86_400_000 * 27);
   await request(access, { profile: ADA.username });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { addAdmin, listAdmins } from '../../../shared/admins/admins.ts';
+import { addAdmin, listAdmins } from '../../../shared/admins.ts';
 import { onBox } from '../../support/actors.ts';
 import { adminPages, challengeOn, userHandleOn } from '../../support/portal/admin-pages.ts';
 import { secretOf } from '../../support/portal/admins.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addAdmin } from '../../../shared/admins/admins.ts';
+import { addAdmin } from '../../../shared/admins.ts';
 import { onBox } from '../../support/actors.ts';
 import { secretOf } from '../../support/portal/admins.ts';
 import { ownerWorld } from '../../support/portal/owner-pages.ts';

@@ -1,34 +1,32 @@
 import { expect, test } from 'bun:test';
-import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openBare } from '../../../shared/db/connect.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
-import { closeSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
 import { runCommand } from '../../support/machine/command.ts';
-import { testAccess } from '../../support/portal/access.ts';
+import { ticketFor } from '../../support/portal/access.ts';
 import { ADA } from '../../support/portal/owner-pages.ts';
 import { pageWorld, signInOwner, visit } from '../../support/portal/pages.ts';
+import { countSignInRows } from '../../support/portal/sessions-rows.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { tempFolder, testClock } from '../../support/world.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 
-test('after a restore, every session is refused at the next request', async () => {
-  const from = testAccess({ clock: testClock() });
+test('a backup has no sign-ins and no one-time secrets, and after a restore every session is refused at the next request', async () => {
+  const from = testDeps({ clock: testClock() });
   insertProfile(from.db, ADA);
   const cookie = signInOwner(from, ADA.id);
-  closeSessionsFile(from.sessions);
-  // Copies, because a restore requires that nobody has the database open.
+  ticketFor(from, ADA.id);
   const folder = tempFolder();
-  const [backup, unchanged, restored] = ['backup.db', 'unchanged.db', 'restored.db'].map((name) => join(folder, name));
-  copyDatabase(from.db.$client, backup as string, () => {});
-  for (const copy of [unchanged, restored]) {
-    copyFileSync(backup as string, copy as string);
-    copyFileSync(from.sessions.path, `${copy}.sessions`);
-  }
-  const status = async (path = '') => {
-    const world = pageWorld({ DATABASE_PATH: path });
-    return (await visit(world, '/developers/keys', { cookie })).status;
-  };
-  expect(await status(unchanged)).toBe(200);
-  const variables = { DATABASE_PATH: restored as string };
-  expect(await runCommand(['db', 'restore', backup as string, '--yes'], { variables })).toMatchObject({ code: 0 });
-  expect(await status(restored)).toBe(303);
+  const [backup = '', restored = ''] = ['backup.db', 'restored.db'].map((name) => join(folder, name));
+  copyDatabase(from.db.$client, backup, () => {});
+  // Before a restore could delete anything.
+  using copy = openBare(backup, 'read');
+  for (const table of ['sign_ins', 'tickets']) expect(copy.query(`SELECT * FROM ${table}`).all()).toEqual([]);
+  const variables = { DATABASE_PATH: restored };
+  expect(await runCommand(['db', 'restore', backup, '--yes'], { variables })).toMatchObject({ code: 0 });
+  const world = pageWorld({ DATABASE_PATH: restored });
+  expect([countSignInRows(world.access.db), world.access.db.$client.query('SELECT * FROM tickets').all()]).toEqual([
+    0,
+    [],
+  ]);
+  expect((await visit(world, '/developers/keys', { cookie })).status).toBe(303);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { addAdmin } from '../../../shared/admins/admins.ts';
+import { addAdmin } from '../../../shared/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';

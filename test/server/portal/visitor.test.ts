@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { addAdmin } from '../../../shared/admins/admins.ts';
+import { addAdmin } from '../../../shared/admins.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { onBox } from '../../support/actors.ts';

@@ -1,19 +1,21 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { type BackendLimits, effectsOfBackend } from '../../../shared/erasure/feed-policy.ts';
+import { ERASURES_PER_DAY, effectsOfBackend } from '../../../shared/erasure/feed-policy.ts';
 import { exportText, importLines } from '../../support/import.ts';
 import { MAIL_CONFIG } from '../../support/mail/config.ts';
+import { openerFor } from '../../support/portal/access.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org', authId: 'auth0|ada', banned: true };
 
-async function world(limits: Partial<BackendLimits>) {
+async function world(excludesContactFields: boolean) {
   const clock = testClock();
   const deps = testDeps({ clock });
+  const token = { name: 'backend', excludesContactFields, identifier: openerFor(deps) };
   await importLines(deps, [ADA, { id: 8, username: 'bea' }, { id: 9, username: 'cea' }]);
-  const send = async (lines: object[], options: { merge?: boolean; strict?: boolean; name?: string } = {}) => {
-    const { name = 'backend', merge = false, strict = true } = options;
-    const onKeys = effectsOfBackend({ name, excludesContactFields: false, eraseLimit: 1_000, ...limits }, MAIL_CONFIG);
+  const send = async (lines: object[], options: { merge?: boolean; strict?: boolean } = {}) => {
+    const { merge = false, strict = true } = options;
+    const onKeys = effectsOfBackend(token, MAIL_CONFIG);
     const { deleted, refused } = await importLines(deps, lines, { merge, strict, onKeys });
     return { deleted, refused: refused.map(({ line, field }) => `${line} ${field}`) };
   };
@@ -22,7 +24,7 @@ async function world(limits: Partial<BackendLimits>) {
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line));
-  return { clock, send, stored };
+  return { clock, deps, send, stored };
 }
 
 const { email, authId, banned } = ADA;
@@ -30,7 +32,7 @@ const { email, authId, banned } = ADA;
 for (const merge of [false, true]) {
   for (const strict of [false, true]) {
     test(`a token without addresses can’t change email, authId or banned; if they are absent they stay (merge ${merge}, strict ${strict})`, async () => {
-      const { send, stored } = await world({ excludesContactFields: true });
+      const { send, stored } = await world(true);
       const how = { merge, strict };
       expect(await send([{ id: 7, username: 'ada', displayName: 'Ada L' }, ADA], how)).toMatchObject({ refused: [] });
       const changes = { email: ['eve@example.org', null], authId: ['auth0|eve', null], banned: [false] };
@@ -59,7 +61,7 @@ for (const merge of [false, true]) {
     });
 
     test(`a token without addresses can’t lift a ban by erasing the profile and sending it again (merge ${merge}, strict ${strict})`, async () => {
-      const { send, stored } = await world({ excludesContactFields: true });
+      const { send, stored } = await world(true);
       const how = { merge, strict };
       const erase = { id: 7, deleted: true };
       expect(await send([erase, { id: 7, username: 'ada' }], how)).toEqual({ deleted: 0, refused: ['1 deleted'] });
@@ -71,28 +73,24 @@ for (const merge of [false, true]) {
 }
 
 test('a token that may set e-mail addresses can erase banned profiles', async () => {
-  const { send } = await world({ excludesContactFields: false });
+  const { send } = await world(false);
   expect(await send([{ id: 7, deleted: true }])).toEqual({ deleted: 1, refused: [] });
 });
 
-test('all tokens with one name share a daily limit of erasures; missing profiles and rolled-back erasures do not count', async () => {
-  const { clock, send, stored } = await world({ eraseLimit: 2 });
+test('a token has a daily limit of erasures; missing profiles and rolled-back erasures do not count', async () => {
+  const { clock, deps, send, stored } = await world(false);
   const erase = (ids: number[], options = {}) =>
     send(
       ids.map((id) => ({ id, deleted: true })),
       options,
     );
+  expect(await erase([8, 99])).toEqual({ deleted: 1, refused: [] });
+  await importLines(deps, [{ id: 8, username: 'bea' }]);
+  deps.db.$client.run('UPDATE backend_tokens SET erased = ?', [ERASURES_PER_DAY - 2]);
   expect(await erase([7, 8, 9])).toEqual({ deleted: 0, refused: ['3 deleted'] });
   expect(await erase([7, 7, 99])).toEqual({ deleted: 1, refused: [] });
-  expect(await erase([8, 9], { strict: false, name: 'BACKEND' })).toEqual({ deleted: 1, refused: ['2 deleted'] });
+  expect(await erase([8, 9], { strict: false })).toEqual({ deleted: 1, refused: ['2 deleted'] });
   expect((await stored()).map(({ id }) => id)).toEqual([9]);
   clock.advance(DAY_MS);
   expect(await erase([9])).toEqual({ deleted: 1, refused: [] });
-});
-
-test('tokens with different names have separate daily limits of erasures', async () => {
-  const { send } = await world({ eraseLimit: 1 });
-  for (const [id, name] of [7, 8].map((id) => [id, `backend ${id}`] as const)) {
-    expect(await send([{ id, deleted: true }], { name })).toEqual({ deleted: 1, refused: [] });
-  }
 });

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'bun:test';
 import type { Person } from '../../../shared/actor.ts';
-import { inviteAdmin, removeAdmin } from '../../../shared/admins/admins.ts';
+import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
-import { readAdminGeneration } from '../../../shared/keys/life/admin-generation.ts';
 import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyRevision } from '../../../shared/keys/revision.ts';
 import { DECISIONS, OPERATIONS, perform } from '../../../shared/operations.ts';
-import { readProfile } from '../../../shared/profiles/find.ts';
-import { ownerVersion, profileRevision } from '../../../shared/profiles/profile-version.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
+import { profileRevision } from '../../../shared/profiles/profile-version.ts';
+import { endAllSignIns, readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { onBox } from '../../support/actors.ts';
 import { eraseProfile } from '../../support/erase.ts';
 import { changeByHand, importLines } from '../../support/import.ts';
 import { approveKey, DESCRIPTION, issue, mails, request, waitingWhile } from '../../support/keys.ts';
-import { testAccess } from '../../support/portal/access.ts';
-import { enrol } from '../../support/portal/admins.ts';
+
+import { ownerOf, signedIn } from '../../support/portal/access.ts';
+import { enrol, signIn } from '../../support/portal/admins.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { refusal } from '../../support/refusal.ts';
 import { testDeps } from '../../support/world.ts';
 
+const SIGNED_OUT = 'You are no longer signed in; nothing was done.';
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 
 test('every change that matters to a request refuses a decision on what was shown before it; counts and links don’t', async () => {
@@ -81,7 +81,7 @@ describe('an operation is refused, and writes nothing,', () => {
   ];
 
   async function world() {
-    const deps = testAccess({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
+    const deps = testDeps({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
     await importLines(deps, [ADA]);
     const pending = await request(deps, { profile: 'ada' });
     const { identifier: active } = await issue(deps, { profile: 'ada' });
@@ -125,48 +125,37 @@ describe('an operation is refused, and writes nothing,', () => {
 
   const ADMIN_CASES = OPERATION_CASES.filter(([name]) => DECISIONS.some((one) => one.name === name));
   for (const [name, about, act] of ADMIN_CASES) {
-    test(`if the admin was removed or invited again: ${name}`, async () => {
-      for (const end of [
-        (access: Access) => removeAdmin(access, 'Grace', onBox('root')),
-        (access: Access) => inviteAdmin(access, 'Grace', { keepPasskeys: true }, onBox('root')),
-      ]) {
-        const { deps, identifiers, snapshot } = await world();
-        await enrol(deps, 'Grace');
-        const generation = readAdminGeneration(deps.db, 'Grace') as number;
-        const grace = { kind: 'admin', name: 'Grace', generation } as const;
-        const before = snapshot();
-        const late = waitingWhile(deps, () => void end(deps));
-        const error = await refusal(async () => act(late, grace, identifiers[about]));
-        expect([error.code, error.message]).toEqual([
-          'signed_out',
-          'You are no longer signed in, because your access as an admin was changed; nothing was done.',
-        ]);
-        expect(snapshot()).toBe(before);
-      }
+    test(`if the admin was removed: ${name}`, async () => {
+      const { deps, identifiers, snapshot } = await world();
+      const signInId = (await signIn(deps, await enrol(deps, 'Grace'))).session.id;
+      const grace = { kind: 'admin', name: 'Grace', signInId } as const;
+      const before = snapshot();
+      const late = waitingWhile(deps, () => void removeAdmin(deps, findAdmin(deps.db, 'Grace'), onBox('root')));
+      const error = await refusal(async () => act(late, grace, identifiers[about]));
+      expect([error.code, error.message]).toEqual(['signed_out', SIGNED_OUT]);
+      expect(snapshot()).toBe(before);
     });
   }
 
   const OWNER_CASES = OPERATION_CASES.filter(([name]) => ['withdraw', 'edit', 'revoke', 'request'].includes(name));
   for (const [name, about, act] of OWNER_CASES) {
     test(`if the owner’s sign-in has ended, which a new username does not cause: ${name}`, async () => {
-      for (const [what, change] of [
+      const ends: [isEnd: boolean, change: (deps: Deps) => unknown][] = [
+        [true, (deps) => changeByHand(deps, 'ada', { email: 'new@example.org' })],
+        [true, (deps) => endAllSignIns(deps, ownerOf(7))],
         [
-          'the e-mail address of the profile was changed',
-          (deps) => changeByHand(deps, 'ada', { email: 'new@example.org' }),
-        ],
-        ['the profile was erased', (deps) => eraseProfile(deps, 'ada', onBox('root'))],
-        [
-          'the profile was erased, and its UID was given to another one',
+          true,
           (deps) => {
             eraseProfile(deps, 'ada', onBox('root'));
             insertProfile(deps.db, ADA);
           },
         ],
-        [null, (deps) => changeByHand(deps, 'ada', { username: 'countess', email: 'ADA@example.org' })],
-      ] as [string | null, (deps: Deps) => unknown][]) {
+        [false, (deps) => changeByHand(deps, 'ada', { username: 'countess', email: 'ADA@example.org' })],
+      ];
+      for (const [isEnd, change] of ends) {
         const { deps, identifiers, snapshot } = await world();
-        const signedIn = ownerVersion(readProfile(deps.db, 7));
-        const owner = { kind: 'owner', name: 'owner', profileId: 7, signedIn } as const;
+        const signInId = readSignIn(deps, signedIn(deps, ownerOf(7)))?.id as number;
+        const owner = { kind: 'owner', name: 'owner', profileId: 7, signInId } as const;
         let before = '';
         // The change happens while the transaction waits for the lock, so the checks before it still pass.
         const late = waitingWhile(deps, () => {
@@ -174,16 +163,13 @@ describe('an operation is refused, and writes nothing,', () => {
           before = snapshot();
         });
         const acting = refusal(async () => act(late, owner, identifiers[about]));
-        if (what === null) {
+        if (!isEnd) {
           await expect(acting).rejects.toThrow('It was not refused.');
           expect(snapshot()).not.toBe(before);
           continue;
         }
         const error = await acting;
-        expect([error.code, error.message]).toEqual([
-          'signed_out',
-          'You are no longer signed in, because your profile was changed; nothing was done.',
-        ]);
+        expect([error.code, error.message]).toEqual(['signed_out', SIGNED_OUT]);
         expect(snapshot()).toBe(before);
       }
     });

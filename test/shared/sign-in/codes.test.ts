@@ -1,17 +1,28 @@
 import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { DAY_MS } from '../../../shared/clock.ts';
+import { readFact } from '../../../shared/db/facts.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { newCode, readCode, showCode } from '../../../shared/sign-in/code-text.ts';
-import { type Entered, enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
+import {
+  type CodeRequest,
+  createCodeDesk,
+  type Entered,
+  enterCode,
+  requestCode,
+} from '../../../shared/sign-in/codes.ts';
+import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { importLines } from '../../support/import.ts';
 import { readMail } from '../../support/mail/mime.ts';
 import { startSmtp } from '../../support/mail/smtp.ts';
-import { CLIENT, countingCodes, testAccess } from '../../support/portal/access.ts';
-import { testClock } from '../../support/world.ts';
+import { CLIENT, countingCodes } from '../../support/portal/access.ts';
+import { countTickets } from '../../support/portal/sessions-rows.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { rounds } from '../../support/rounds.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const ADA = { id: 1, username: 'ada', aliases: ['Countess'], email: 'Ada@example.org' };
 const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
 
@@ -19,13 +30,17 @@ const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
 async function world(variables: Record<string, string> = {}) {
   const clock = testClock();
   const codes = countingCodes();
-  const access = testAccess({ clock, random: codes.random, variables });
+  const access = testDeps({ clock, random: codes.random, variables });
   await importLines(access, [ADA, BOB]);
-  const ask = (name = 'ada', address = 'ada@example.org', more: Partial<Parameters<typeof requestCode>[1]> = {}) =>
-    requestCode(access, { name, address, browserSecret: null, knownBrowser: null, client: CLIENT, ...more });
-  const enter = (browserSecret: string | null, code: string, knownBrowser: string | null = null) =>
-    enterCode(access, { browserSecret, code, knownBrowser, client: CLIENT });
-  return { access, clock, ask, enter, lastCode: codes.lastCode };
+  const desk = createCodeDesk(clock);
+  const ask = (name = 'ada', address = 'ada@example.org', more: Partial<CodeRequest> = {}) =>
+    requestCode(access, desk, { name, address, browserSecret: null, client: CLIENT, ...more });
+  const enter = (browserSecret: string | null, code: string) =>
+    enterCode(access, { browserSecret, code, client: CLIENT });
+  /** An address in a network of its own. */
+  let networks = 0;
+  const elsewhere = () => ({ client: { ...CLIENT, address: `2001:db8:${(++networks).toString(16)}::1` } });
+  return { access, clock, desk, ask, enter, elsewhere, lastCode: codes.lastCode };
 }
 
 const isIn = (entered: Entered) => entered.isSignedIn;
@@ -59,74 +74,112 @@ describe('a code', () => {
     expect(isIn(enter(browserSecret, lastCode()))).toBe(true);
   });
 
-  test('stays valid if its browser requests the same again too soon; any other request ends it', async () => {
-    const { ask, enter, lastCode, clock } = await world();
-    const askTwice = (name: string) => {
-      clock.advance(MINUTE_MS);
-      const first = ask();
-      const code = lastCode();
-      return { code, first, again: ask(name, 'Ada@example.org', { browserSecret: first.browserSecret }) };
-    };
-    const { code, first, again } = askTwice('ＡＤＡ');
-    expect(again.browserSecret).not.toBe(first.browserSecret);
-    const stranger = ask();
-    expect(isIn(enter(stranger.browserSecret, lastCode()))).toBe(false);
-    expect(isIn(enter(again.browserSecret, code))).toBe(true);
-    // Whether or not the other name belongs to the same profile, and whether or not it was requested too soon.
-    for (const name of ['COUNTESS', 'bob', 'nobody']) {
-      const other = askTwice(name);
-      expect([name, isIn(enter(other.again.browserSecret, other.code))]).toEqual([name, false]);
-      expect([name, isIn(enter(other.first.browserSecret, other.code))]).toEqual([name, false]);
+  test('works once, for ten minutes and five tries, only in the browser that asked for it', async () => {
+    const { access, ask, enter, lastCode, clock } = await world();
+    const { browserSecret } = ask();
+    const code = lastCode();
+    const other = ask('bob', BOB.email).browserSecret;
+    for (const wrong of [null, other, 'x', 'x'.repeat(4_000)]) expect(isIn(enter(wrong, code))).toBe(false);
+    const entered = enter(browserSecret, code);
+    expect(entered.isSignedIn && readSignIn(access, entered.token)?.profileId).toBe(1);
+    expect(isIn(enter(browserSecret, code))).toBe(false);
+
+    const late = ask().browserSecret;
+    clock.advance(10 * MINUTE_MS);
+    expect(isIn(enter(late, lastCode()))).toBe(false);
+
+    clock.advance(HOUR_MS);
+    for (const tries of [4, 5]) {
+      const tried = ask().browserSecret;
+      for (let n = 0; n < tries; n++) expect(isIn(enter(tried, 'ZZZZ-ZZZZ'))).toBe(false);
+      expect(isIn(enter(tried, lastCode()))).toBe(tries < 5);
     }
   });
 
-  test('is found by the cookie made here, but not by a changed one', async () => {
+  test('of a browser is replaced by its next request; one that exceeds a limit leaves it as it is', async () => {
     const { ask, enter, lastCode } = await world();
     const { browserSecret } = ask();
-    const bytes = Buffer.from(browserSecret, 'base64url');
-    expect(bytes).toHaveLength(60);
-    for (let at = 0; at < bytes.length; at++) {
-      const changed = Buffer.from(bytes);
-      changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
-      expect([at, isIn(enter(changed.toString('base64url'), lastCode()))]).toEqual([at, false]);
-    }
-    for (const other of ['', 'x', bytes.subarray(0, 28).toString('base64url'), 'x'.repeat(4_000)]) {
-      expect(isIn(enter(other, lastCode()))).toBe(false);
-    }
-    expect(isIn(enter(browserSecret, lastCode()))).toBe(true);
+    const first = lastCode();
+    expect(ask('bob', BOB.email, { browserSecret }).browserSecret).toBe(browserSecret);
+    expect(isIn(enter(browserSecret, first))).toBe(false);
+    ask('ada', ADA.email, { browserSecret });
+    const third = lastCode();
+    ask();
+    // The fourth within an hour.
+    expect(await ask('ada', ADA.email, { browserSecret }).mail()).toBeNull();
+    expect(isIn(enter(browserSecret, lastCode()))).toBe(false);
+    expect(isIn(enter(browserSecret, third))).toBe(true);
   });
 });
 
-describe('a known browser', () => {
-  test('is one in which the owner has signed in within 90 days, under the same address', async () => {
-    const { access, ask, enter, lastCode, clock } = await world();
-    const signIn = (name: string, address: string, known: string | null) => {
-      clock.advance(MINUTE_MS);
-      const entered = enter(ask(name, address, { knownBrowser: known }).browserSecret, lastCode(), known);
-      if (!entered.isSignedIn) throw new Error('not signed in');
-      return entered;
-    };
-    const first = signIn('ada', 'ada@example.org', null);
-    const second = signIn('ada', 'ada@example.org', first.knownBrowser);
-    expect(second.isNewBrowser).toBe(false);
-    expect(second.knownBrowser).not.toBe(first.knownBrowser);
-    expect(signIn('ada', 'ada@example.org', first.knownBrowser).isNewBrowser).toBe(true);
-    const both = signIn('bob', 'bob@example.org', second.knownBrowser);
-    expect(both.isNewBrowser).toBe(true);
-    const ada = signIn('ada', 'ada@example.org', both.knownBrowser);
-    expect(ada.isNewBrowser).toBe(false);
-    clock.advance(89 * DAY_MS);
-    const late = signIn('ada', 'ada@example.org', ada.knownBrowser);
-    expect(late.isNewBrowser).toBe(false);
-    await importLines(access, [{ ...ADA, email: 'other@example.org' }]);
-    const moved = signIn('ada', 'other@example.org', late.knownBrowser);
-    expect(moved.isNewBrowser).toBe(true);
-    clock.advance(91 * DAY_MS);
-    const longAfter = signIn('ada', 'other@example.org', moved.knownBrowser);
-    expect(longAfter.isNewBrowser).toBe(true);
-    eraseProfile(access, 'ada', onBox('operator'));
-    await importLines(access, [{ ...ADA, email: 'other@example.org' }]);
-    expect(signIn('ada', 'other@example.org', longAfter.knownBrowser).isNewBrowser).toBe(true);
+describe('requests for codes, matching or not,', () => {
+  test('are limited to 3 an hour and 10 a day for a profile from one network (naive counter)', async () => {
+    const names: [string, string][] = [
+      ['ada', '1'],
+      ['ADA', '1'],
+      [' ａｄａ ', '1'],
+      ['countess', '1'],
+      ['nobody', 'nobody'],
+      ['NOBODY', 'nobody'],
+    ];
+    const clients: [string, string][] = [
+      ['192.0.2.1', 'a'],
+      ['192.0.2.2', 'b'],
+      ['2001:db8:1:1::1', 'c'],
+      ['2001:0DB8:0001:1:ffff::2', 'c'],
+      ['2001:db8:1:2::', 'd'],
+    ];
+    const step = fc.record({
+      name: fc.constantFrom(...names),
+      address: fc.constantFrom('ada@example.org', 'else@example.org'),
+      client: fc.constantFrom(...clients),
+      pauseMs: fc.constantFrom(0, 1, MINUTE_MS, 20 * MINUTE_MS, HOUR_MS + 1, 8 * HOUR_MS),
+    });
+    const { access, clock } = await world();
+    await fc.assert(
+      fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
+        clock.advance(2 * DAY_MS);
+        const desk = createCodeDesk(clock);
+        const made: { of: string; from: string; at: number }[] = [];
+        for (const { name, address, client, pauseMs } of steps) {
+          clock.advance(pauseMs);
+          const at = clock.monotonicMs();
+          const [of, from] = [name[1], client[1]];
+          const within = (ms: number) => made.filter((one) => one.of === of && at - one.at <= ms);
+          const here = (ms: number) => within(ms).filter((one) => one.from === from).length;
+          const isAllowed = here(HOUR_MS) < 3 && here(DAY_MS) < 10 && within(DAY_MS).length < 30;
+          if (isAllowed) made.push({ of, from, at });
+          access.db.$client.run('DELETE FROM tickets');
+          const from64 = { address: client[0], agent: '' };
+          requestCode(access, desk, { name: name[0], address, browserSecret: null, client: from64 });
+          expect(countTickets(access.db, 'code')).toBe(isAllowed ? 1 : 0);
+        }
+      }),
+      { numRuns: rounds(20), interruptAfterTimeLimit: 20_000 },
+    );
+  }, 30_000);
+
+  test('are limited to 30 a day for a profile, from wherever they come', async () => {
+    const { ask, access, clock, elsewhere } = await world();
+    for (let n = 0; n < 40; n++) ask('ada', 'x@example.org', elsewhere());
+    expect(countTickets(access.db, 'code')).toBe(30);
+    ask('bob', 'x@example.org', elsewhere());
+    clock.advance(DAY_MS + 1);
+    ask('ada', 'x@example.org', elsewhere());
+    expect(countTickets(access.db, 'code')).toBe(32);
+  });
+
+  test('that match nothing leave 600 rows a minute and no more work, while an owner signs in', async () => {
+    const { ask, access, enter, elsewhere, lastCode } = await world();
+    const strangers = (count: number) =>
+      Array.from({ length: count }, (_, n) => ask(`stranger${n}`, `x${n}@example.org`, elsewhere()).mail());
+    const mails = strangers(1_000);
+    expect(countTickets(access.db, 'code')).toBe(600);
+    const { browserSecret, mail } = ask('ada', 'ada@example.org', elsewhere());
+    const code = lastCode();
+    const [sent, ...others] = await Promise.all([mail(), ...mails, ...strangers(1_000)]);
+    expect([sent, new Set(others)]).toEqual([null, new Set([null])]);
+    expect(isIn(enter(browserSecret, code))).toBe(true);
   });
 });
 
@@ -165,5 +218,46 @@ describe('the mail', () => {
   test('is not sent if MAIL_URL is not set', async () => {
     const { ask } = await world({ MAIL_URL: '' });
     expect(await ask().mail()).toBe('A sign-in mail was not sent: MAIL_URL is not set.');
+  });
+
+  test('is one of at most 1 000 an hour; more are held back, which the log and the status say, but no response', async () => {
+    const { access, ask, clock, elsewhere } = await world({ MAIL_URL: '' });
+    access.db.$client.transaction(() => {
+      for (let id = 10; id <= 1_010; id++) insertProfile(access.db, { id });
+    })();
+    const mailTo = (n: number) => ask(`user${n}`, `owner${n}@example.org`, elsewhere()).mail();
+    for (let n = 10; n < 1_010; n++) expect(await mailTo(n)).toContain('MAIL_URL');
+    const limit = 'A sign-in mail was not sent: 1000 were sent in the last hour, which is the limit.';
+    expect(await mailTo(1_010)).toBe(limit);
+    expect(await ask('user1010', 'else@example.org', elsewhere()).mail()).toContain('MAIL_URL');
+    expect(readFact(access.db.$client, 'sign-in mails held back at')).toBe(`${clock.nowMs()}`);
+    clock.advance(HOUR_MS + 1);
+    expect(await mailTo(1_010)).toContain('MAIL_URL');
+  }, 20_000);
+
+  test('waits its turn while the mail server answers nobody, and others are left out', async () => {
+    const { access, ask, desk, elsewhere } = await world();
+    for (let id = 10; id < 70; id++) insertProfile(access.db, { id });
+    const gate = Promise.withResolvers<void>();
+    let sending = 0;
+    let most = 0;
+    const accepted = { outcome: 'accepted', reply: '' } as const;
+    access.mailer = async () => ({
+      check: async () => accepted as never,
+      send: async () => {
+        most = Math.max(most, ++sending);
+        await gate.promise;
+        sending--;
+        return accepted as never;
+      },
+    });
+    const mails = Array.from({ length: 60 }, (_, n) =>
+      ask(`user${n + 10}`, `owner${n + 10}@example.org`, elsewhere()).mail(),
+    );
+    await Bun.sleep(1);
+    expect(await ask('nobody', 'x@example.org', elsewhere()).mail()).toBeNull();
+    gate.resolve();
+    await Promise.all(mails);
+    expect([most, desk.sending, desk.waiting]).toEqual([20, 0, []]);
   });
 });

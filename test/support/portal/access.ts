@@ -1,54 +1,32 @@
-import { afterAll } from 'bun:test';
-import { addToken } from '../../../shared/backends/backend-tokens.ts';
+import { write } from '../../../shared/db/write.ts';
 import type { Deps } from '../../../shared/deps.ts';
-import { readAdminGeneration } from '../../../shared/keys/life/admin-generation.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
-import { closeSessionsFile, openSessionsFile } from '../../../shared/sessions-file/sessions-file.ts';
-import { sessionsPath } from '../../../shared/sessions-file/sessions-path.ts';
-import type { Signed } from '../../../shared/sessions-file/whose.ts';
 import { handOver } from '../../../shared/sign-in/hand-over.ts';
+import { beginSignIn, type SignedAs } from '../../../shared/sign-in/sessions.ts';
+import { addToken } from '../../../shared/tokens.ts';
 import { onBox } from '../actors.ts';
 import { notedRandom } from '../secret-search.ts';
-import { copying, testDeps } from '../world.ts';
 
 /** Hands over the owner of a profile with a backend's token, and returns the ticket in the URL. */
-export function ticketFor(access: Access, uid: number, openedBy = openerFor(access)): string {
+export function ticketFor(access: Deps, uid: number, openedBy = openerFor(access)): string {
   return new URL(handOver(access, { uid }, openedBy).address).searchParams.get('ticket') as string;
 }
 
-/** Adds a backend's token for handing over users, and returns its identifier. A name can have two tokens at a time. */
-export function openerFor(access: Access, name = `backend ${Bun.randomUUIDv7()}`): string {
-  const wanted = { name, rights: ['sign-ins'], excludesContactFields: false, eraseLimit: 0 };
-  return addToken(access, wanted, onBox('root')).identifier;
-}
-
-/** The identity of an admin for a new session; null if no admin with this name has a confirmed passkey. */
-export function adminToSign(access: Access, name: string): Signed | null {
-  const generation = readAdminGeneration(access.db, name);
-  return generation === null ? null : { kind: 'admin', name, generation };
+/** Adds a backend's token for handing over users, and returns its identifier. */
+export function openerFor(access: Deps, name = `backend ${Bun.randomUUIDv7()}`): string {
+  return addToken(access, { name, rights: ['sign-ins'], excludesContactFields: false }, onBox('root')).identifier;
 }
 
 /** What a sign-in records about the browser. */
 export const CLIENT = { address: '192.0.2.7', agent: 'A browser' };
 
-/** Creates an empty sessions file, with the same key each time. */
-const createSessionsFile = copying(() => {
-  const { config } = testDeps();
-  const sessions = openSessionsFile(config.databasePath);
-  closeSessionsFile(sessions);
-  return sessions.path;
-});
+/** The owner of a profile, for {@link signedIn} and for functions about all of a person's sign-ins. */
+export function ownerOf(profileId: number): SignedAs {
+  return { profileId, adminId: null };
+}
 
-/** Dependencies on a new database and its sessions file, which is closed when the test file is done. */
-export function testAccess(
-  changes: Partial<Deps> & { variables?: Record<string, string> } = {},
-): Access & { folder: string } {
-  const deps = testDeps(changes);
-  createSessionsFile(sessionsPath(deps.config.databasePath));
-  const sessions = openSessionsFile(deps.config.databasePath);
-  sessions.db.$client.run('PRAGMA synchronous = OFF');
-  afterAll(() => closeSessionsFile(sessions));
-  return { ...deps, sessions };
+/** Signs a person in without a code or a passkey, and returns the token. */
+export function signedIn(access: Deps, as: SignedAs, client = CLIENT): string {
+  return write(access.db, (tx) => beginSignIn(tx, access, as, client));
 }
 
 /** Makes codes predictable: they alone request five bytes, which count up. `lastCode` is the latest code. */

@@ -1,7 +1,6 @@
-import type { Signed } from '../../../shared/sessions-file/whose.ts';
-import { beginSignIn } from '../../../shared/sign-ins/sign-ins.ts';
+import { findAdmin } from '../../../shared/admins.ts';
 import { insertProfile } from '../profiles.ts';
-import { adminToSign, CLIENT } from './access.ts';
+import { signedIn } from './access.ts';
 import { enrol } from './admins.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { Changes } from './forms.ts';
@@ -22,7 +21,7 @@ export async function adminWorld(variables: Record<string, string> = {}): Promis
 /** Adds an admin and signs in, without using the passkey for it. */
 export async function signInAdmin({ access }: Pick<PageWorld, 'access'>, name: string): Promise<SignedInAdmin> {
   const authenticator = await enrol(access, name);
-  const { token } = beginSignIn(access, adminToSign(access, name) as Signed, CLIENT);
+  const token = signedIn(access, { profileId: null, adminId: findAdmin(access.db, name).id });
   return { cookie: `session=${token}`, authenticator };
 }
 

@@ -1,8 +1,14 @@
-import { addAdmin } from '../../../shared/admins/admins.ts';
-import { beginPasskeySignIn, signInByPasskey } from '../../../shared/passkeys/assertions.ts';
-import { beginRegistration, register } from '../../../shared/passkeys/registration.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
-import type { SignedAdmin } from '../../../shared/sessions-file/whose.ts';
+import { addAdmin, findAdmin } from '../../../shared/admins.ts';
+import { write } from '../../../shared/db/write.ts';
+import type { Deps } from '../../../shared/deps.ts';
+import {
+  beginPasskeySignIn,
+  beginRegistration,
+  invite,
+  register,
+  signInByPasskey,
+} from '../../../shared/sign-in/passkeys.ts';
+import { readSignIn, type Session } from '../../../shared/sign-in/sessions.ts';
 import { onBox } from '../actors.ts';
 import { CLIENT } from './access.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
@@ -14,7 +20,7 @@ export function secretOf(address: string): string {
 
 /** Registers a passkey of this authenticator, or of a new one, with such a link. */
 export async function registerAt(
-  access: Access,
+  access: Deps,
   address: string,
   name = 'Laptop',
   made?: Authenticator,
@@ -27,16 +33,18 @@ export async function registerAt(
 }
 
 /** Adds an admin with one passkey. */
-export async function enrol(access: Access, name: string): Promise<Authenticator> {
+export async function enrol(access: Deps, name: string): Promise<Authenticator> {
   return registerAt(access, addAdmin(access, name, onBox('root')).address);
 }
 
-/** Signs in with a passkey; returns the session's token, and the signed-in admin. */
-export async function signIn(
-  access: Access,
-  authenticator: Authenticator,
-): Promise<{ token: string; signed: SignedAdmin }> {
+/** Signs in with a passkey; returns the session and its token. */
+export async function signIn(access: Deps, authenticator: Authenticator): Promise<{ token: string; session: Session }> {
   const { challenge } = beginPasskeySignIn(access);
-  const { token, session } = await signInByPasskey(access, authenticator.assert(challenge), CLIENT);
-  return { token, signed: session.signed as SignedAdmin };
+  const token = await signInByPasskey(access, authenticator.assert(challenge), CLIENT);
+  return { token, session: readSignIn(access, token) as Session };
+}
+
+/** Makes another link for an admin. */
+export function linkFor(access: Deps, name: string): string {
+  return write(access.db, (tx) => invite(tx, access, findAdmin(tx, name))).address;
 }

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
-import type { Assertion, Registration } from '../../../shared/passkeys/passkey-json.ts';
-import type { RelyingParty } from '../../../shared/passkeys/relying-party.ts';
+import type { RelyingParty } from '../../../shared/sign-in/relying-party.ts';
 
 /** Deviations of a faulty authenticator, all applied before it signs. */
 export type Twist = {
@@ -135,7 +135,7 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
           publicKey: base64url(publicKey.export({ type: 'spki', format: 'der' })),
           transports: ['internal'],
         },
-      } satisfies Registration);
+      } satisfies RegistrationResponseJSON);
     },
     /** Signs a challenge and increments the counter; returns what a browser sends, as JSON. */
     assert: (challenge: string, twist: Twist = {}): string => {
@@ -151,7 +151,7 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
           signature: base64url(signature),
           ...(userHandle !== null && { userHandle }),
         },
-      } satisfies Assertion);
+      } satisfies AuthenticationResponseJSON);
     },
   };
 }

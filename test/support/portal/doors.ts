@@ -6,8 +6,8 @@ import { request } from '../keys.ts';
 import { type LineChild, startLineChild } from '../line-child.ts';
 import { type ServerProcess, startServerProcess } from '../machine/server-process.ts';
 import { insertProfile } from '../profiles.ts';
-import { tempFolder } from '../world.ts';
-import { testAccess } from './access.ts';
+import { tempFolder, testDeps } from '../world.ts';
+
 import { hiddenIn, type SignedInAdmin, signInAdmin } from './admin-pages.ts';
 import { sendLines, tokenFor } from './manage.ts';
 import { fetchPage, signInOwner } from './pages.ts';
@@ -33,13 +33,13 @@ export type Raced = (typeof OPERATIONS_RACED)[number];
 export async function doorWorld() {
   const databasePath = join(tempFolder(), 'profiles.db');
   const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${databasePath}.mail`, PUBLIC_URL: PUBLIC };
-  const access = testAccess({ variables });
+  const access = testDeps({ variables });
   const server = await startServerProcess({ ...variables, TRUSTED_PROXIES: '127.0.0.1' });
   const child = () => startLineChild(join(import.meta.dir, '../../faults/races/version-child.ts'), databasePath);
   const children = await Promise.all([child(), child()]);
   const admins: SignedInAdmin[] = [];
   for (let n = 0; n < ADMINS; n++) admins.push(await signInAdmin({ access }, `Admin ${n}`));
-  const token = tokenFor(access, { eraseLimit: 100_000 });
+  const token = tokenFor(access, {});
   let turn = 0;
   const nextAdmin = () => admins[turn++ % ADMINS] as SignedInAdmin;
   return { access, server, children, doors: doorsOf({ access, server, nextAdmin, token }) };
@@ -51,7 +51,7 @@ const PUBLIC = 'http://localhost:3000';
 const ADMINS = 12;
 
 type Parts = {
-  access: ReturnType<typeof testAccess>;
+  access: ReturnType<typeof testDeps>;
   server: ServerProcess;
   nextAdmin: () => SignedInAdmin;
   token: string;

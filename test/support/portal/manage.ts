@@ -1,13 +1,13 @@
 import { expect } from 'bun:test';
-import { addToken, type NewToken } from '../../../shared/backends/backend-tokens.ts';
+import type { Deps } from '../../../shared/deps.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
+import { addToken, type NewToken } from '../../../shared/tokens.ts';
 import { onBox } from '../actors.ts';
 import { noteSecretsIn } from '../secret-search.ts';
 
 /** Adds a backend's token, with both rights by default; returns the token. */
-export function tokenFor(access: Access, changes: Partial<NewToken> = {}): string {
-  const wanted = { name: 'backend', rights: ['profiles', 'sign-ins'], excludesContactFields: false, eraseLimit: 1_000 };
+export function tokenFor(access: Deps, changes: Partial<NewToken> = {}): string {
+  const wanted = { name: 'backend', rights: ['profiles', 'sign-ins'], excludesContactFields: false };
   const { token } = addToken(access, { ...wanted, ...changes }, onBox('root'));
   noteSecretsIn(token);
   return token;

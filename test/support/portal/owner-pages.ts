@@ -1,10 +1,10 @@
 import { createPortalServices } from '../../../server/portal/services.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
+import type { Deps } from '../../../shared/deps.ts';
 import { insertProfile } from '../profiles.ts';
 import { emptyLimits } from '../storage/limits.ts';
-import { testClock } from '../world.ts';
-import { countingCodes, testAccess } from './access.ts';
+import { testClock, testDeps } from '../world.ts';
+import { countingCodes } from './access.ts';
 import { type PageWorld, signInOwner } from './pages.ts';
 
 /** Two owners; usually the first is signed in. */
@@ -18,7 +18,7 @@ export type OwnerWorld = PageWorld & { cookie: string; lastCode: () => string };
 export async function ownerWorld(variables: Record<string, string> = {}): Promise<OwnerWorld> {
   const clock = testClock();
   const codes = countingCodes();
-  const access = testAccess({ clock, random: codes.random, variables });
+  const access = testDeps({ clock, random: codes.random, variables });
   for (const owner of [ADA, BEA]) insertProfile(access.db, owner);
   const events: PageWorld['events'] = [];
   const services = createPortalServices(
@@ -30,7 +30,7 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
 }
 
 /** Records uses for each of the last days: `max / (ago + 1)` were answered, half as many exceeded a limit. */
-export function useKey({ db, clock }: Access, identifier: string, days: number, max = 900): void {
+export function useKey({ db, clock }: Deps, identifier: string, days: number, max = 900): void {
   const nowMs = clock.nowMs();
   const today = Math.floor(nowMs / DAY_MS);
   const insert = db.$client.query(

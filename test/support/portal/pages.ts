@@ -10,20 +10,17 @@ import {
   type PortalServices,
   stopPortalServices,
 } from '../../../server/portal/services.ts';
+import type { Deps } from '../../../shared/deps.ts';
 import { sendDueMails } from '../../../shared/mail/outbox.ts';
-import type { Access } from '../../../shared/sessions-file/access.ts';
-import type { Signed } from '../../../shared/sessions-file/whose.ts';
-import { ownerToSign } from '../../../shared/sign-ins/binding.ts';
-import { beginSignIn } from '../../../shared/sign-ins/sign-ins.ts';
 import { serverOn, type TestServer } from '../http.ts';
 import { noteCookies } from '../secret-search.ts';
 import { emptyLimits } from '../storage/limits.ts';
-import { testClock } from '../world.ts';
-import { testAccess } from './access.ts';
+import { testClock, testDeps } from '../world.ts';
+import { ownerOf, signedIn } from './access.ts';
 
 /** Pages in this thread, with a clock that stands still and without a socket. */
 export type PageWorld = {
-  access: Access & { folder: string };
+  access: Deps & { folder: string };
   clock: ReturnType<typeof testClock>;
   services: PortalServices;
   /** The log: level and message, then cause and request id. */
@@ -54,7 +51,7 @@ export type PageAnswer = {
 /** Creates a {@link PageWorld} with a new database. */
 export function pageWorld(variables: Record<string, string> = {}): PageWorld {
   const clock = testClock();
-  const access = testAccess({ clock, variables });
+  const access = testDeps({ clock, variables });
   const events: PageWorld['events'] = [];
   const report: PortalServices['report'] = (level, message, cause, requestId) =>
     void events.push(requestId === undefined ? [level, message] : [level, message, String(cause), requestId]);
@@ -127,9 +124,8 @@ export function valuesOf({ headers }: PageAnswer, name: string): string[] {
 }
 
 /** Signs in the owner of a profile, and returns the Cookie header. */
-export function signInOwner(access: Access, profileId: number): string {
-  const signed = ownerToSign(access, profileId) as Signed;
-  const { token } = beginSignIn(access, signed, { address: '192.0.2.7', agent: 'A test' });
+export function signInOwner(access: Deps, profileId: number): string {
+  const token = signedIn(access, ownerOf(profileId), { address: '192.0.2.7', agent: 'A test' });
   return `${access.config.publicUrl.startsWith('https:') ? '__Host-' : ''}session=${token}`;
 }
 
@@ -149,7 +145,7 @@ export async function answerIn({ services }: Pick<PageWorld, 'services'>, reques
 }
 
 /** The pages and `/manage` without the rest of a server; a request brings its address and id in headers. */
-function createApp(config: Access['config']) {
+function createApp(config: Deps['config']) {
   const parts = { config, open: servicesNow, report: reportNow, checkTransport: () => {} };
   const app = new Elysia({ strictPath: true, handler: { standardHostname: false } }).derive(
     ({ request: { headers } }) => ({
@@ -168,7 +164,7 @@ const servicesNow = () => ANSWERING.getStore() as PortalServices;
 const reportNow: PortalServices['report'] = (...event) => servicesNow().report(...event);
 
 /** The methods and paths of all pages and forms. */
-export const ROUTES = createApp(testAccess().config).routes.filter(
+export const ROUTES = createApp(testDeps().config).routes.filter(
   ({ method, path }) => path.startsWith('/developers') && method !== 'ALL',
 );
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { PAGES } from '../../../support/portal/page-routes.ts';
 import { pageWorld, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
-import { countUnended } from '../../../support/portal/sessions-rows.ts';
+import { countSignInRows } from '../../../support/portal/sessions-rows.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 
 // Forms from every kind of page that could send them. Over HTTPS, browsers always send Sec-Fetch-Site and Origin with a form.
@@ -36,7 +36,7 @@ async function codeOf(path: string, headers: Record<string, string>): Promise<st
 
 test('a form is refused unless it comes from this exact origin, signed in or not', async () => {
   const path = '/developers/sign-out';
-  const before = countUnended(world.access.sessions);
+  const before = countSignInRows(world.access.db);
   for (const who of [{}, { cookie }]) {
     for (const site of ['same-site', 'cross-site', 'none', '', 'Same-Origin', 'same-origin, same-origin']) {
       for (const origin of [OWN, ...OTHERS]) {
@@ -47,7 +47,7 @@ test('a form is refused unless it comes from this exact origin, signed in or not
     for (const origin of OTHERS) expect(await codeOf(path, { ...who, origin })).toBe('cross_site');
     expect(await codeOf(path, who)).toBe('cross_site');
   }
-  expect(countUnended(world.access.sessions)).toEqual(before);
+  expect(countSignInRows(world.access.db)).toEqual(before);
 });
 
 test('a form is accepted from this origin by either header', async () => {

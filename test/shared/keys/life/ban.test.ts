@@ -60,7 +60,7 @@ const ban = () => void changeByHand(deps, 'ada', { banned: true });
 const unban = () => void changeByHand(deps, 'ada', { banned: false });
 
 const byBackend = {
-  onKeys: effectsOfBackend({ name: 'backend', excludesContactFields: false, eraseLimit: 1 }, MAIL_CONFIG),
+  onKeys: effectsOfBackend({ identifier: 'k7Qm2XaB', name: 'backend', excludesContactFields: false }, MAIL_CONFIG),
 };
 
 describe('keys stop working when their profile is banned, work again once it is unbanned, and history records both, without a mail', () => {

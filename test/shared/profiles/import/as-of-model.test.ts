@@ -104,7 +104,7 @@ test('a file with --as-of changes exactly the profiles that were not written or 
           const asOfMs = step.agoMs === null ? null : nowMs - step.agoMs;
           const by = step.kind === 'feed' ? ({ kind: 'backend', name: 'backend' } as const) : onBox('operator');
           const onKeys = effectsOfBackend(
-            { name: 'backend', excludesContactFields: false, eraseLimit: 1_000 },
+            { identifier: 'k7Qm2XaB', name: 'backend', excludesContactFields: false },
             MAIL_CONFIG,
           );
           const lines = step.lines.map((one) => (one.deleted ? one : { username: `user${one.id}`, ...one }));

@@ -1,0 +1,114 @@
+import { expect, test } from 'bun:test';
+import { DAY_MS } from '../../../shared/clock.ts';
+import {
+  countSignIns,
+  endAllSignIns,
+  endSignIn,
+  listSignIns,
+  MAX_LISTED,
+  noteUse,
+  PERIODS,
+  readSignIn,
+  sweepSignIns,
+} from '../../../shared/sign-in/sessions.ts';
+import { importLines } from '../../support/import.ts';
+import { CLIENT, ownerOf, signedIn } from '../../support/portal/access.ts';
+import { countSignInRows } from '../../support/portal/sessions-rows.ts';
+import { testClock, testDeps } from '../../support/world.ts';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
+const BOB = { id: 2, username: 'bob', email: 'bob@example.org' };
+
+/** A service with two profiles and an adjustable clock. */
+async function world() {
+  const clock = testClock();
+  const access = testDeps({ clock });
+  await importLines(access, [ADA, BOB]);
+  return { access, clock, signIn: (id = 1) => signedIn(access, ownerOf(id)) };
+}
+
+test('a session is found only by its token, and identifies its person', async () => {
+  const { access, signIn } = await world();
+  const one = signIn();
+  const two = signIn(2);
+  expect(one).toMatch(/^[\w-]{43}$/);
+  const session = readSignIn(access, one);
+  const person = { kind: 'owner', name: 'owner', profileId: 1, signInId: session?.id };
+  expect(session).toMatchObject({ person, name: 'ada', client: CLIENT });
+  expect(readSignIn(access, two)).toMatchObject({ profileId: 2, name: 'bob' });
+  for (const wrong of ['', one.slice(1), `${one} `, one.toLowerCase()]) expect(readSignIn(access, wrong)).toBeNull();
+});
+
+test('a session expires after a day without use, and after 7 days in any case', async () => {
+  const { access, clock, signIn } = await world();
+  const unused = signIn();
+  const used = signIn();
+  for (let hours = 1; hours <= 7 * 24; hours++) {
+    clock.advance(HOUR_MS - 1);
+    const session = readSignIn(access, used);
+    expect(session).not.toBeNull();
+    if (session !== null) noteUse(access, session);
+    expect(readSignIn(access, unused) === null).toBe(hours > 24);
+    clock.advance(1);
+  }
+  expect(readSignIn(access, used)).toBeNull();
+  expect(PERIODS.admin).toEqual({ idleMs: 30 * MINUTE_MS, maxMs: 12 * HOUR_MS });
+});
+
+test('people can list and end only their own sessions, one or all', async () => {
+  const { access, signIn } = await world();
+  const tokens = [signIn(), signIn(), signIn(), signIn(2)];
+  const [first = 0, second = 0, third = 0, others = 0] = tokens.map((token) => readSignIn(access, token)?.id);
+  const ada = ownerOf(1);
+  expect(listSignIns(access, ada).map(({ id }) => id)).toEqual([third, second, first]);
+  expect(endSignIn(access, ada, others)).toBe(false);
+  expect(endSignIn(access, ada, second)).toBe(true);
+  expect(endSignIn(access, ada, second)).toBe(false);
+  const alive = () => tokens.map((token) => readSignIn(access, token) !== null);
+  expect(alive()).toEqual([true, false, true, true]);
+  expect(endAllSignIns(access, ada)).toEqual(2);
+  expect(alive()).toEqual([false, false, false, true]);
+  expect(endAllSignIns(access, ada)).toEqual(0);
+});
+
+test('with 10 000 sessions each is found by its own token, one person’s can be ended without the others, and expired ones are deleted', async () => {
+  const { access, clock, signIn } = await world();
+  const { $client } = access.db;
+  const [mine, bobs] = [signIn(), signIn(2)];
+  const more = $client.query(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4999)
+       INSERT INTO sign_ins (token_hash, profile_id, started_at, last_used_at, idle_until, ends_at, client_address,
+         client_agent)
+       SELECT randomblob(32), profile_id, started_at, last_used_at, idle_until, ends_at, client_address, client_agent
+         FROM n, sign_ins WHERE id = ?`,
+  );
+  for (const token of [mine, bobs]) more.run(readSignIn(access, token)?.id ?? 0);
+  expect(countSignIns(access.db, clock.nowMs())).toBe(10_000);
+  const last = signIn();
+  expect([mine, bobs, last].map((token) => readSignIn(access, token)?.name)).toEqual(['ada', 'bob', 'ada']);
+  const listed = listSignIns(access, ownerOf(1));
+  expect([listed.length, listed[0]?.id]).toEqual([MAX_LISTED, readSignIn(access, last)?.id]);
+  sweepSignIns(access);
+  expect(endAllSignIns(access, ownerOf(1))).toBe(5_001);
+  expect([mine, last, bobs].map((token) => readSignIn(access, token) !== null)).toEqual([false, false, true]);
+  expect(countSignInRows(access.db)).toBe(5_000);
+  clock.advance(DAY_MS);
+  sweepSignIns(access);
+  expect(countSignInRows(access.db)).toBe(0);
+});
+
+test('rows of sign-ins and one-time secrets are found by an index, also when a profile, an admin or a token goes', () => {
+  const { $client } = testDeps().db;
+  const plan = (sql: string) =>
+    ($client.query(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail).join('\n');
+  for (const table of ['sign_ins', 'tickets']) {
+    for (const column of ['profile_id', 'admin_id', 'opened_by']) {
+      expect(plan(`DELETE FROM ${table} WHERE ${column} = 7`)).toMatch(/USING (COVERING )?INDEX/);
+    }
+    expect(plan(`DELETE FROM ${table} WHERE ${table === 'tickets' ? 'until' : 'idle_until'} <= 7`)).toMatch(
+      /USING (COVERING )?INDEX/,
+    );
+  }
+});
