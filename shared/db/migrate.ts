@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import first from '../../drizzle/main/0001.sql' with { type: 'text' };
+import first from '../../drizzle/0001.sql' with { type: 'text' };
 import { type AppError, fileRefusal } from '../errors.ts';
 import { writeApplicationId } from './catalog.ts';
 import type { Sqlite } from './connect.ts';
@@ -13,7 +13,7 @@ import { realPath } from './real-path.ts';
 export const APPLICATION_ID = 0x504c4b31;
 
 /**
- * The files of drizzle/main in order, each applied once; `PRAGMA user_version` counts those that a database has. Never
+ * The files of drizzle in order, each applied once; `PRAGMA user_version` counts those that a database has. Never
  * edit one after release.
  */
 export const MIGRATIONS: readonly string[] = [first];
