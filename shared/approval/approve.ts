@@ -7,7 +7,7 @@ import { AppError } from '../errors.ts';
 import type { Grant } from '../keys/fields/input-groups.ts';
 import { hashSecret, newSecret } from '../keys/secret.ts';
 import type { Mailer } from '../mail/send.ts';
-import { approvalMail } from '../mail/texts/mails.ts';
+import { approvalMail } from '../mail/texts/key-mails.ts';
 import { notConfirmedText, refusedText, standingOf, stillOpenText, whatHappened } from './approval-end.ts';
 import { type Attempt, activateKey, beginAttempt, closeAttempt, isOpenStill, type NotAccepted } from './attempt.ts';
 

@@ -4,7 +4,7 @@ import { guardDatabase } from '../db/faults.ts';
 import { write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { foldAddress, isMailAddress, isSameAddress } from '../mail/address.ts';
-import { signInMail } from '../mail/texts/sign-in-mail.ts';
+import { signInMail } from '../mail/texts/other-mails.ts';
 import { networkOf } from '../net.ts';
 import { readRowByName } from '../profiles/find.ts';
 import { checkedFold } from '../profiles/name.ts';

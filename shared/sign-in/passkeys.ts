@@ -12,7 +12,7 @@ import { addEvent } from '../events.ts';
 import { textInput } from '../keys/fields/input-rules.ts';
 import { parseInput } from '../keys/fields/parse-input.ts';
 import { mailAdmins } from '../mail/outbox.ts';
-import { enrolmentMail } from '../mail/texts/people-mails.ts';
+import { enrolmentMail } from '../mail/texts/other-mails.ts';
 import type { Credential } from './passkey-answers.ts';
 import { ALGORITHMS, type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import { agentText, beginSignIn, type Client, refuseSignedOut, type Session } from './sessions.ts';

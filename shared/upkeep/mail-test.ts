@@ -2,7 +2,7 @@ import { isoTime } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from '../mail/address.ts';
-import { testMail } from '../mail/texts/mails.ts';
+import { testMail } from '../mail/texts/other-mails.ts';
 
 /**
  * Sends a test mail like a mail with a secret. Throws `usage` if `to` is not an e-mail address, `refused` if `MAIL_URL`

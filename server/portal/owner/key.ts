@@ -1,6 +1,6 @@
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/limits.ts';
-import { curlLine } from '../../../shared/mail/texts/mail-wording.ts';
+import { curlLine } from '../../../shared/mail/texts/key-mails.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import { numberText } from '../../../shared/text.ts';

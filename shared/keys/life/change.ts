@@ -3,7 +3,7 @@ import { writeNow } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
 import { type KeyNews, mailOwner } from '../../mail/outbox.ts';
-import { changeMail } from '../../mail/texts/change-mail.ts';
+import { changeMail } from '../../mail/texts/key-mails.ts';
 import { refuseTimePast } from '../expiry.ts';
 import type { KeyChange } from '../fields/input-groups.ts';
 import { SECRET_HOLDERS, stateAt } from '../key.ts';

@@ -1,15 +1,25 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyChanges } from '../../../../shared/db/schema/events.ts';
-import { exposureMail, requestMail } from '../../../../shared/mail/texts/admin-mails.ts';
-import { changeMail } from '../../../../shared/mail/texts/change-mail.ts';
-import type { Text } from '../../../../shared/mail/texts/compose.ts';
-import { rateLimitInWords } from '../../../../shared/mail/texts/mail-wording.ts';
-import { approvalMail, rejectionMail, revocationMail } from '../../../../shared/mail/texts/mails.ts';
-import { renamingMail, submissionMail } from '../../../../shared/mail/texts/owner-mails.ts';
-import { addressMail, enrolmentMail, signInNoticeMail } from '../../../../shared/mail/texts/people-mails.ts';
-import { reminderMail } from '../../../../shared/mail/texts/reminder-mail.ts';
-import { signInMail } from '../../../../shared/mail/texts/sign-in-mail.ts';
-import { resumptionMail, suspensionMail } from '../../../../shared/mail/texts/suspension-mails.ts';
+import { rateLimitInWords, type Text } from '../../../../shared/mail/texts/compose.ts';
+import {
+  approvalMail,
+  changeMail,
+  rejectionMail,
+  reminderMail,
+  renamingMail,
+  resumptionMail,
+  revocationMail,
+  submissionMail,
+  suspensionMail,
+} from '../../../../shared/mail/texts/key-mails.ts';
+import {
+  addressMail,
+  enrolmentMail,
+  exposureMail,
+  requestMail,
+  signInMail,
+  signInNoticeMail,
+} from '../../../../shared/mail/texts/other-mails.ts';
 import { NEWS, SECRET } from '../sample.ts';
 
 const DECISION = {

@@ -1,0 +1,252 @@
+import type { Permission } from '../../db/key-columns.ts';
+import type { KeyChanges } from '../../db/schema/events.ts';
+import type { Predecessor } from '../../keys/life/successor.ts';
+import type { RateLimit } from '../../limits/rate-limit.ts';
+import {
+  code,
+  compose,
+  expiryInWords,
+  type Fact,
+  facts,
+  foreign,
+  heading,
+  link,
+  list,
+  type Paged,
+  type Part,
+  pageLink,
+  quoted,
+  rateLimitInWords,
+  type ServiceNews,
+  type Text,
+  timeInWords,
+} from './compose.ts';
+
+// The mails about keys to their owners. Times are milliseconds since 1970.
+
+/** What all of them say. */
+type News = { identifier: string; keyName: string } & ServiceNews & Paged;
+
+/** The content of the mail about an approval. No other text about a key ever contains a secret. */
+export type ApprovalNews = News & {
+  secret: string;
+  profile: string;
+  requestedPermissions: readonly Permission[];
+  permissions: readonly Permission[];
+  rateLimits: readonly RateLimit[];
+  /** Null for never. */
+  expiresAtMs: number | null;
+  predecessor: Predecessor | null;
+};
+
+/** The mail with the secret. */
+export function approvalMail(news: ApprovalNews): Text {
+  const { identifier, publicUrl, pages } = news;
+  return compose('approval', news, `Your API key ${identifier} is approved`, [
+    `Your key request for the ${news.publicName} API at ${publicUrl} was approved. This is the secret of key ${identifier}:`,
+    code(news.secret),
+    'The service keeps no copy and will not send it again, so store it now. A secret in an earlier e-mail about this key no longer works.',
+    facts(
+      ['Identifier', identifier],
+      ['Name', foreign(news.keyName)],
+      ['Profile', foreign(news.profile)],
+      ['Granted', ...news.permissions.map((permission) => GRANTS[permission])],
+      ['Requested', news.requestedPermissions.join(', ')],
+      ['Rate limits', ...news.rateLimits.map(rateLimitInWords)],
+      ['Expires', expiryInWords(news.expiresAtMs)],
+    ),
+    ...succession(identifier, news.predecessor),
+    heading('Try it'),
+    'Paste this line into a terminal, then paste the secret and press Enter. The secret is not shown and does not end up in the history of your shell. The response lists what the key may do; this request does not count against its limits. If it says that the key is not valid, look for a newer e-mail about this key: only the latest secret works.',
+    code(curlLine(publicUrl)),
+    link('How to use the API', `${publicUrl}/docs`),
+    heading('Keep it secret'),
+    list([
+      'Keep it in a password manager or in the secret store of your server.',
+      'Never put it into client-side code (a web page, a mobile or desktop app) or into a repository.',
+      'Never put it into a URL, a chat, a ticket or a screenshot.',
+      `Send it only as "Authorization: Bearer <secret>", and only to ${publicUrl}/api.`,
+    ]),
+    heading('If you lose it'),
+    'A lost secret cannot be sent again. Request a replacement the way you requested this key. A profile can have three keys at a time; if you already have three, revoke the lost one first.',
+    `If somebody else may have seen the secret, ${pages === null ? `ask the people who run ${publicUrl} to revoke key ${identifier}` : `revoke key ${identifier} on its page at once`}. The identifier is safe to share.`,
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
+  ]);
+}
+
+const GRANTS: Record<Permission, string> = {
+  'api.lookup': 'api.lookup (profiles and their links)',
+  'api.leaderboard': 'api.leaderboard (the leaderboard)',
+};
+
+/** What happens to the key that this one replaces, and what its owner has to do; nothing if there is no such key. */
+function succession(identifier: string, predecessor: Predecessor | null): Part[] {
+  if (predecessor === null) return [];
+  const { identifier: old, endsAtMs, isOver, isSuspended } = predecessor;
+  const replaced = `This key replaces your key ${old}.`;
+  const end = endsAtMs === null ? null : timeInWords(endsAtMs);
+  if (isOver) return [`${replaced} Key ${old} no longer works.`];
+  if (isSuspended) {
+    const until = end === null ? '' : `; it expires at ${end}`;
+    return [`${replaced} Key ${old} is suspended, so requests that use it are refused${until}.`];
+  }
+  const until = end === null ? '' : ` until ${end}, when ${old} expires`;
+  return [
+    `${replaced} Both keys work${until}. Give your program the secret of ${identifier} before you stop using ${old}.`,
+  ];
+}
+
+/**
+ * A command line for sh, bash and zsh that shows what a key may do. It reads the secret without echo, which it restores even
+ * after Ctrl-C, and pipes it to curl, because every user of the machine can see arguments.
+ */
+export function curlLine(publicUrl: string): string {
+  const url = `'${`${publicUrl}/api/key`.replaceAll("'", "'\\''")}'`;
+  const ask = `trap 'stty echo; exit' EXIT INT; stty -echo; printf 'Secret: '; read -r KEY; echo`;
+  return `(${ask}; printf 'Authorization: Bearer %s\\n' "$KEY" | curl -sS -w '\\n' -H @- ${url})`;
+}
+
+/** The mail about a rejected request. */
+export function rejectionMail(news: News & { reason: string | null }): Text {
+  const { identifier, pages } = news;
+  return compose('rejection', news, `Your API key request ${identifier} was rejected`, [
+    `Your key request for the ${news.publicName} API at ${news.publicUrl} was rejected.`,
+    facts(['Request', identifier], ['Name', foreign(news.keyName)]),
+    ...quoted('The reason:', news.reason),
+    'You can change the request and send it again. This one no longer counts towards the limit of three keys.',
+    ...pageLink(pages, 'Request again', `/keys/new?like=${identifier}`),
+  ]);
+}
+
+/** The mail about a revoked key; `isOwnDoing` if the owner, or somebody signed in as them, revoked it. */
+export function revocationMail(news: News & { reason: string | null; isOwnDoing: boolean }): Text {
+  const { identifier, pages, isOwnDoing } = news;
+  const inYourName = isOwnDoing ? ' in your name' : '';
+  return compose('revocation', news, `Your API key ${identifier} was revoked`, [
+    `${yourKey(news)} was revoked${inYourName}. Every request that uses it is now refused.`,
+    facts(['Key', identifier], ['Name', foreign(news.keyName)]),
+    ...quoted('The reason:', news.reason),
+    'Remove its secret from wherever you keep it. If you still need access, request a key again; this one no longer counts towards the limit of three keys.',
+    ...pageLink(pages, 'Request again', `/keys/new?like=${identifier}`),
+    ...(isOwnDoing ? notYou(pages) : []),
+  ]);
+}
+
+function yourKey({ publicName, publicUrl }: ServiceNews): string {
+  return `Your key for the ${publicName} API at ${publicUrl}`;
+}
+
+type Suspension = News & { atMs: number; expiresAt: number | null };
+
+/** The mail about a suspended key. */
+export function suspensionMail(news: Suspension & { reason: string | null }): Text {
+  const { identifier, pages, expiresAt } = news;
+  const until = expiresAt === null ? '' : ' before it expires';
+  return compose('suspension', news, `Your API key ${identifier} was suspended`, [
+    `${yourKey(news)} was suspended by an admin. Every request that uses it is refused while it is suspended.`,
+    facts(...when(news), ['Expires', expiryInWords(expiresAt)]),
+    ...quoted('The reason:', news.reason),
+    `Keep its secret: if an admin resumes the key${until}, the same secret works again, and you will get an e-mail. Until then it still counts as one of the three keys that a profile can have.`,
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
+  ]);
+}
+
+/** The mail about a resumed key, which is still refused if its profile is banned. */
+export function resumptionMail(news: Suspension & { isBanned: boolean }): Text {
+  const { identifier, pages, expiresAt } = news;
+  const works = news.isBanned
+    ? 'It is still refused while your profile is banned, and works again with the same secret once the ban is lifted.'
+    : 'It works again with the same secret and the same rate limits. There is nothing to do.';
+  return compose('resumption', news, `Your API key ${identifier} was resumed`, [
+    `An admin ended the suspension of your key for the ${news.publicName} API at ${news.publicUrl}. ${works}`,
+    facts(...when(news), ['Expires', expiryInWords(expiresAt)]),
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
+  ]);
+}
+
+/** The mail about changed permissions, rate limits or expiry, with old and new values. */
+export function changeMail(news: News & { atMs: number; changes: KeyChanges }): Text {
+  const { identifier, pages, changes } = news;
+  return compose('change', news, `Your API key ${identifier} was changed`, [
+    `${yourKey(news)} was changed at ${timeInWords(news.atMs)}. The change applies from that moment on.`,
+    facts(
+      ['Key', identifier],
+      ['Name', foreign(news.keyName)],
+      ...fromTo('Permissions', changes.permissions, (permissions) => permissions),
+      ...fromTo('Rate limits', changes.rateLimits, (limits) => limits.map(rateLimitInWords)),
+      ...fromTo('Expires', changes.expiresAt, (time) => [expiryInWords(time === null ? null : Date.parse(time))]),
+    ),
+    ...(changes.rateLimits === undefined ? [] : [SPENT_COUNTS]),
+    'The secret is the same as before. There is nothing to do unless your program needs more than the key now allows.',
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
+  ]);
+}
+
+const SPENT_COUNTS =
+  'If a limit has the same window as before, requests already made still count against it; a limit with a new window starts unused.';
+
+function fromTo<T>(label: string, change: { from: T; to: T } | undefined, inWords: (value: T) => string[]): Fact[] {
+  if (change === undefined) return [];
+  return [
+    [`${label}, before`, ...inWords(change.from)],
+    [`${label}, after`, ...inWords(change.to)],
+  ];
+}
+
+/** The mail about a key that will expire soon; `daysLeft` is rounded up. */
+export function reminderMail(news: News & { expiresAtMs: number; daysLeft: number }): Text {
+  const { identifier, pages, daysLeft } = news;
+  const soon = daysLeft <= 1 ? 'within a day' : `in ${daysLeft} days`;
+  return compose('reminder', news, `Your API key ${identifier} expires soon`, [
+    `${yourKey(news)} expires ${soon}.`,
+    facts(['Key', identifier], ['Name', foreign(news.keyName)], ['Expires', timeInWords(news.expiresAtMs)]),
+    'After that, every request that uses it is refused. If you still need access, request a replacement the way you requested this key, early enough for an admin to decide, or ask the people who run the service to extend this one. A profile can have three keys at a time, and this one counts until it expires.',
+    ...pageLink(pages, 'Replace this key', `/keys/new?successor-of=${identifier}`),
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
+    'If you no longer need it, there is nothing to do.',
+  ]);
+}
+
+/** The mail about a key that was requested in the owner's name, in case that was somebody else. */
+export function submissionMail(news: News & { atMs: number }): Text {
+  const { identifier, publicUrl, pages } = news;
+  return compose('submission', news, `API key ${identifier} was requested for your profile`, [
+    `A key for the ${news.publicName} API at ${publicUrl} was requested by somebody who was signed in to your profile. If that was you, there is nothing to do: you will get an e-mail with the decision.`,
+    facts(...when(news)),
+    ...pageLink(pages, 'See or withdraw the request', `/keys/${identifier}`),
+    ...notYou(pages),
+  ]);
+}
+
+/** The mail about a key that was renamed in the owner's name. */
+export function renamingMail(news: News & { atMs: number; nameBefore: string; nameAfter: string }): Text {
+  const { identifier, pages } = news;
+  return compose('renaming', news, `Your API key ${identifier} was renamed`, [
+    `${yourKey(news)} was renamed by somebody who was signed in to your profile. If that was you, there is nothing to do.`,
+    facts(
+      ['Key', identifier],
+      ['Name, before', foreign(news.nameBefore)],
+      ['Name, now', foreign(news.nameAfter)],
+      ['When', timeInWords(news.atMs)],
+    ),
+    ...pageLink(pages, 'View this key', `/keys/${identifier}`),
+    ...notYou(pages),
+  ]);
+}
+
+function when({ identifier, keyName, atMs }: News & { atMs: number }): Fact[] {
+  return [
+    ['Key', identifier],
+    ['Name', foreign(keyName)],
+    ['When', timeInWords(atMs)],
+  ];
+}
+
+/** What to do if it was somebody else; nothing if there are no pages. */
+export function notYou(pages: string | null): Part[] {
+  if (pages === null) return [];
+  return [
+    'If that was not you, somebody else is signed in as you, and may be able to read your e-mail. Secure your mailbox, then open the page below and end every session that you do not recognise.',
+    ...pageLink(pages, 'Your sessions', '/sessions'),
+  ];
+}
