@@ -14,18 +14,18 @@ import { type AnyOperation, flaggedInputs } from '../shared/operations/entry.ts'
 import { isDecision, type Reach } from '../shared/operations/who.ts';
 import { ALL_OPERATIONS, REQUEST_DECISIONS } from '../shared/operations.ts';
 import { normaliseText } from '../shared/text.ts';
-import { copyKey } from './support/identifiers.ts';
-import { DESCRIPTION, keyIn } from './support/keys.ts';
-import { adminWorld, signInAdmin } from './support/portal/admin-pages.ts';
+import { copyKey, DESCRIPTION, keyIn } from './support/keys.ts';
 import {
+  adminWorld,
   fetchPage,
   type PageAnswer,
   plainNumbers,
   serverOfPages,
+  signInAdmin,
   signInOwner,
-  unescaped,
-} from './support/portal/pages.ts';
+} from './support/pages.ts';
 import { insertProfile } from './support/profiles.ts';
+import { unescaped } from './support/readable.ts';
 
 // Every operation of the table, performed by every role on their own key, another's and an unknown one, through every
 // door. The table says who may do what, and each door must agree. A new entry needs no line here. The pages are tried by those

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectl } from './support/cli.ts';
+import { KEY, openTerminal } from './support/commands.ts';
 import { get as ask } from './support/http.ts';
-import { startServerProcess } from './support/machine/server-process.ts';
-import { KEY, openTerminal } from './support/machine/terminal.ts';
-import { startSmtp } from './support/mail/smtp.ts';
+import { startServerProcess } from './support/machine.ts';
+import { startSmtp } from './support/mail.ts';
 import { tempFolder } from './support/world.ts';
 
 // The whole life of a key, with processes of the real command line, a real server on a socket and a real mail server.

@@ -125,7 +125,7 @@ async function runAll(folder: string): Promise<void> {
     await runTests(kept, { TEST_BINARY: binary }, [ALONE]);
     await check('lint and format check', ['x', 'biome', 'check', '--error-on-warnings', '.']);
     // Loaded only now, because it needs the packages. Tests that need a browser that did not start fail by themselves.
-    const { hasChromium, serveChromium } = await import('./support/portal/chromium.ts');
+    const { hasChromium, serveChromium } = await import('./support/chromium.ts');
     const browser = hasChromium ? await serveChromium().catch(() => null) : null;
     const variables = { TEST_BINARY: binary, ...(browser && { TEST_BROWSER: browser.wsEndpoint() }) };
     const options = [`--parallel=${PROCESSES}`, '--no-isolate', `--path-ignore-patterns=${ALONE}`];

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/files/open.ts';
 import { commandEnvironment, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
-import { openTerminal } from '../support/machine/terminal.ts';
+import { openTerminal } from '../support/commands.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
 // What commands report about variables, and about files of other users.

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandEnvironment, type Finished, profilectlWords } from '../support/cli.ts';
-import { importLines } from '../support/import.ts';
-import { runCommand } from '../support/machine/command.ts';
+import { runCommand } from '../support/commands.ts';
+import { importLines } from '../support/profiles.ts';
 import { noteOutput } from '../support/secret-search.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Deps } from '../../shared/deps.ts';
-import { runCommand } from '../support/machine/command.ts';
-import { IS_RECORDING, namesOfIdentifiers } from '../support/recorded.ts';
+import { runCommand } from '../support/commands.ts';
+import { IS_RECORDING, namesOfIdentifiers } from '../support/readable.ts';
 import { testDeps } from '../support/world.ts';
 
 // Each file of sessions/ has sessions with the commands of one noun: `# what it shows`, and then `$ profilectl …` lines, which

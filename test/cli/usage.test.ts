@@ -8,8 +8,8 @@ import { createDeps } from '../../shared/deps.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { keyHistory } from '../../shared/keys/view.ts';
 import { commandEnvironment, profilectlWords } from '../support/cli.ts';
+import { runCommand } from '../support/commands.ts';
 import { DESCRIPTION, request } from '../support/keys.ts';
-import { runCommand } from '../support/machine/command.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { tempFolder, testConfig, testDeps } from '../support/world.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { SECRET_FILES } from '../../shared/config/config.ts';
 import { VERSION } from '../../shared/version.ts';
 import { PROJECT } from '../support/cli.ts';
-import { startServerProcess } from '../support/machine/server-process.ts';
+import { startServerProcess } from '../support/machine.ts';
 import { tempFolder } from '../support/world.ts';
 
 // `bun run release`, run for real, and the unpacked package: its program, units and backup.

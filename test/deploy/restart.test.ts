@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { randomInt } from 'node:crypto';
-import { startServerProcess } from '../support/machine/server-process.ts';
-import { HAS_CADDY, type ReverseProxy, startCaddy, through } from '../support/network/proxy.ts';
-import { parseItems } from '../support/network/structured-fields.ts';
+import { parseItems } from '../support/document.ts';
+import { startServerProcess } from '../support/machine.ts';
+import { HAS_CADDY, type ReverseProxy, startCaddy, through } from '../support/network.ts';
 import { keyFor, prepare } from '../support/requests.ts';
 import { rounds, seededRandom } from '../support/rounds.ts';
 import { testDeps } from '../support/world.ts';

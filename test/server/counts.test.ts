@@ -4,11 +4,10 @@ import { startSavingCounts } from '../../server/upkeep/counts.ts';
 import { openFile } from '../../shared/db/connect.ts';
 import { countUsage, createUsage } from '../../shared/usage/usage.ts';
 import { keyUsage } from '../../shared/usage/usage-view.ts';
-import { eventually } from '../support/eventually.ts';
 import { issue } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { emptyLimits, leftIn, use } from '../support/storage/limits.ts';
-import { testClock, testDeps } from '../support/world.ts';
+import { emptyLimits, leftIn, use } from '../support/storage.ts';
+import { eventually, testClock, testDeps } from '../support/world.ts';
 
 // Saving what keys have spent and how they were used, once a second. Real servers: faults/floods/quotas.test.ts.
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { get } from '../support/http.ts';
-import { importLines } from '../support/import.ts';
-import { startServerProcess } from '../support/machine/server-process.ts';
+import { startServerProcess } from '../support/machine.ts';
+import { importLines } from '../support/profiles.ts';
 import { keyFor } from '../support/requests.ts';
 import { rounds } from '../support/rounds.ts';
 import { testDeps } from '../support/world.ts';

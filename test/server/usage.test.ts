@@ -3,7 +3,7 @@ import { openFile } from '../../shared/db/connect.ts';
 import { keyUsage } from '../../shared/usage/usage-view.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { keyFor, prepare } from '../support/requests.ts';
-import { leftIn } from '../support/storage/limits.ts';
+import { leftIn } from '../support/storage.ts';
 
 test('every response to a valid key is counted, and is in the database once the server has stopped', async () => {
   const server = await startTestServer();

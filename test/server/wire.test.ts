@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { checkAnswer } from '../support/document.ts';
 import { get, getRaw, sendRaw, startTestServer, takeApart } from '../support/http.ts';
-import { checkAnswer } from '../support/network/document.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { prepare, SUBJECT } from '../support/requests.ts';
 

@@ -5,11 +5,10 @@ import { rejectKey } from '../../shared/keys/life/lifecycle.ts';
 import { LOG_GROUPS, type LogEntry, type LogFilter, listLog, sentenceOf } from '../../shared/log.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
 import { addToken } from '../../shared/tokens.ts';
-import { onBox } from '../support/actors.ts';
-import { importLines } from '../support/import.ts';
 import { DESCRIPTION, issue, request } from '../support/keys.ts';
-import { MAIL_CONFIG } from '../support/mail/config.ts';
-import { testClock, testDeps } from '../support/world.ts';
+import { MAIL_CONFIG } from '../support/mail.ts';
+import { importLines } from '../support/profiles.ts';
+import { onBox, testClock, testDeps } from '../support/world.ts';
 
 const GRACE = { kind: 'admin', name: 'Grace' } as const;
 

@@ -9,12 +9,20 @@ import { listLog } from '../../shared/log.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { isDecision } from '../../shared/operations/who.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
-import { onBox } from '../support/actors.ts';
-import { copyKey, insertKeyAs, otherCase, UNKNOWN_KEY, unknownButAlike } from '../support/identifiers.ts';
-import { DESCRIPTION, issue, keyIn, mails, request } from '../support/keys.ts';
+import {
+  copyKey,
+  DESCRIPTION,
+  insertKeyAs,
+  issue,
+  keyIn,
+  mails,
+  otherCase,
+  request,
+  UNKNOWN_KEY,
+  unknownButAlike,
+} from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { refusal } from '../support/refusal.ts';
-import { testClock, testDeps } from '../support/world.ts';
+import { onBox, refusal, testClock, testDeps } from '../support/world.ts';
 
 // Who may do what with which keys, tested through `perform`, which every door calls.
 

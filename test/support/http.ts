@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { RunningServer, ServerOptions } from '../../server/main.ts';
 import { startServer } from '../../server/main.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { checkAnswer } from './network/document.ts';
+import { checkAnswer } from './document.ts';
 import { noteOutput } from './secret-search.ts';
 import { testClock, testDeps } from './world.ts';
 

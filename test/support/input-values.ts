@@ -1,8 +1,5 @@
 import fc from 'fast-check';
-import { factsOf, formNameOf, type InputKind } from '../../shared/keys/fields/input-facts.ts';
-import { typedText } from '../../shared/keys/fields/input-text.ts';
-import type { AnyOperation } from '../../shared/operations/entry.ts';
-import { inputFor } from '../../shared/operations/entry.ts';
+import type { InputKind } from '../../shared/keys/fields/input-facts.ts';
 
 // Values for the inputs of operations, so that tests loop over the table and include new inputs.
 
@@ -29,18 +26,6 @@ export const VALUES: Readonly<Record<InputKind, readonly [unknown, unknown, ...u
   states: [['pending'], ['Active']],
   hidden: ['one', 'two'],
 };
-
-/** The fields of an admin's decision, without the identifier: each input with its name in forms, and its values. */
-export function decidedValues(operation: AnyOperation) {
-  const { identifier: _, ...shape } = inputFor(operation, 'admin').shape;
-  return Object.entries(shape).map(([input, schema]) => {
-    const { kind } = factsOf(schema);
-    const field = formNameOf(input, schema);
-    const textsOf = (value: unknown) => typedText(kind, value).map((text): [string, string] => [field, text]);
-    const [first, ...others] = VALUES[kind];
-    return { input, field, first, others, textsOf };
-  });
-}
 
 /**
  * Any character, surrogates only in pairs. fast-check's unit `binary` is the same, but first lists all of them, which takes a

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actor } from '../../shared/actor.ts';
 import { beginApproval } from '../../shared/approval/approve.ts';
-import { withBusyTimeout } from '../../shared/db/connect.ts';
+import { type Db, withBusyTimeout } from '../../shared/db/connect.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput } from '../../shared/keys/fields/input-groups.ts';
@@ -11,7 +11,7 @@ import { rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys
 import { moveAndNotify } from '../../shared/keys/life/move.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
-import { onBox } from './actors.ts';
+import { onBox } from './world.ts';
 
 /** 80 characters: the shortest description. */
 export const DESCRIPTION = 'Shows the badges of our members beside their names in the chat of our community.';
@@ -134,4 +134,52 @@ export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock 
     deps.clock.advance(1000);
   }
   return identifier;
+}
+
+/** Inserts a pending request of a profile with this identifier; its other columns are copied from a stored key. */
+export function insertKeyAs(db: Db, identifier: string, profileId: number, template: string): void {
+  db.$client.run(
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+       SELECT ?, ?, name, description, 'pending', requested_permissions, requested_at FROM api_keys WHERE identifier = ?`,
+    [identifier, profileId, template],
+  );
+}
+
+/** Copies an Active key with its history for another profile, with another secret, which nobody knows. */
+export function copyKey(db: Db, template: string, identifier: string, profileId: number): void {
+  insertKeyAs(db, identifier, profileId, template);
+  const granted = 'state, permissions, rate_limits, decided_at, expires_at, attempt_number';
+  db.$client.run(
+    `UPDATE api_keys SET (${granted}, secret_hash) =
+       (SELECT ${granted}, randomblob(32) FROM api_keys WHERE identifier = ?) WHERE identifier = ?`,
+    [template, identifier],
+  );
+  for (const [table, id, columns] of [
+    [
+      'key_attempts',
+      'identifier',
+      'number, by, by_kind, started_at, lease_ends_at, address, permissions, rate_limits, result',
+    ],
+    ['events', 'about', 'at, by, by_kind, subject, event, data'],
+  ]) {
+    db.$client.run(`INSERT INTO ${table} (${id}, ${columns}) SELECT ?, ${columns} FROM ${table} WHERE ${id} = ?`, [
+      identifier,
+      template,
+    ]);
+  }
+}
+
+/** The identifier with the case of each letter swapped, which must not find the key. */
+export function otherCase(identifier: string): string {
+  return identifier.replace(/[A-Za-z]/g, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
+}
+
+/** The sentence for an identifier that no key has. */
+export const UNKNOWN_KEY = 'There is no key with this identifier.';
+
+/** The sentence for an identifier that differs only in case from this key's, which the person may see. */
+export function unknownButAlike(identifier: string): string {
+  return `There is no key with this identifier, but ${identifier} differs from it only in letter case.`;
 }

@@ -2,10 +2,12 @@ import { afterAll } from 'bun:test';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Actor, Person } from '../../shared/actor.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
+import type { AppError } from '../../shared/errors.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { KEEP_FOLDER, notedRandom } from './secret-search.ts';
 
@@ -79,4 +81,30 @@ export function testDeps(
 export function depsBeside(config: Config): Deps {
   const db = withTables(openDatabase(config.databasePath, 'pages'));
   return { ...createDeps(db, config), random: notedRandom };
+}
+
+/** An actor with this name on the machine with the database. */
+export function onBox(name: string): Actor & Person {
+  return { kind: 'operator', name };
+}
+
+/** Returns the error of a refused act; throws if it is not refused. */
+export async function refusal(act: Promise<unknown> | (() => unknown)): Promise<AppError> {
+  try {
+    await (typeof act === 'function' ? act() : act);
+  } catch (error) {
+    return error as AppError;
+  }
+  throw new Error('It was not refused.');
+}
+
+/** Polls until there is a result that is neither empty nor false, for at most ten seconds, and returns it. */
+export async function eventually<T>(read: () => T | Promise<T>): Promise<T> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const found = await read();
+    if (found) return found;
+    if (performance.now() > deadline) throw new Error('This did not happen within ten seconds.');
+    await Bun.sleep(10);
+  }
 }

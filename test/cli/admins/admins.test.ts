@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { listAdmins } from '../../../shared/admins.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { KEY, openTerminal } from '../../support/machine/terminal.ts';
-import { enrol, registerAt, signIn } from '../../support/portal/admins.ts';
+import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
+import { enrol, registerAt, signIn } from '../../support/people.ts';
 import { testDeps } from '../../support/world.ts';
 
 const PUBLIC_URL = 'https://api.example.org';

@@ -17,15 +17,14 @@ import { checkDatabase } from '../../../shared/files/check.ts';
 import { readLastBackup } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
-import { onBox } from '../../support/actors.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { openTerminal } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
-import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { openTerminal } from '../../support/machine/terminal.ts';
+import { startServerProcess } from '../../support/machine.ts';
+import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
-import { testDeps } from '../../support/world.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 async function world() {
   const deps = testDeps();

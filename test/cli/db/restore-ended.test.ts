@@ -10,16 +10,13 @@ import { rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life/lif
 import { listLog } from '../../../shared/log.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { readBackendToken, removeToken } from '../../../shared/tokens.ts';
-import { onBox } from '../../support/actors.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { importLines } from '../../support/import.ts';
 import { issue, moveByAdmin, request } from '../../support/keys.ts';
-import { enrol, linkFor, registerAt, signIn } from '../../support/portal/admins.ts';
-import { tokenFor } from '../../support/portal/manage.ts';
-import { refusal } from '../../support/refusal.ts';
+import { tokenFor } from '../../support/manage.ts';
+import { enrol, linkFor, registerAt, signIn } from '../../support/people.ts';
+import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { tempFolder, testConfig } from '../../support/world.ts';
+import { onBox, refusal, tempFolder, testConfig } from '../../support/world.ts';
 
 // A restore with a database whose profiles, keys and people were ended since the backup was made.
 

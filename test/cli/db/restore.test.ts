@@ -21,17 +21,13 @@ import { openDatabase } from '../../../shared/files/open.ts';
 import { prepareRestore } from '../../../shared/files/restore.ts';
 import { openLimits } from '../../../shared/limits/limits.ts';
 import { readStored } from '../../../shared/limits/stored.ts';
-import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
-import { importLines, jsonLines } from '../../support/import.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { KEY, openTerminal } from '../../support/machine/terminal.ts';
-import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
-import { MAIL_CONFIG } from '../../support/mail/config.ts';
-import { usernamesIn } from '../../support/profiles.ts';
-import { refusal } from '../../support/refusal.ts';
-import { leftIn, saveTo, use } from '../../support/storage/limits.ts';
-import { tempFolder, testDeps } from '../../support/world.ts';
+import { KEY, openTerminal } from '../../support/commands.ts';
+import { NEXT_MIGRATIONS, nextVersion, startServerProcess } from '../../support/machine.ts';
+import { MAIL_CONFIG } from '../../support/mail.ts';
+import { importLines, jsonLines, usernamesIn } from '../../support/profiles.ts';
+import { leftIn, saveTo, use } from '../../support/storage.ts';
+import { onBox, refusal, tempFolder, testDeps } from '../../support/world.ts';
 
 /** The database and backup of a folder, and commands on them. */
 function commandsIn(folder: string) {

@@ -1,10 +1,8 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../../shared/clock.ts';
-import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { testDeps } from '../../support/world.ts';
+import { eraseProfile, insertProfile } from '../../support/profiles.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 test('db vacuum reports sizes and duration, and status says whether one is wanted', async () => {
   const deps = testDeps({ clock: systemClock });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { listKeys, showKey } from '../../../shared/keys/view.ts';
+import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 

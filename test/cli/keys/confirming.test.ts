@@ -6,10 +6,10 @@ import { typedText } from '../../../shared/keys/fields/input-text.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
-import { changeByHand, importLines } from '../../support/import.ts';
+import { KEY, openTerminal } from '../../support/commands.ts';
 import { VALUES } from '../../support/input-values.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
-import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { changeByHand, importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // On a terminal everything is shown and confirmed, even if no values are missing. With --yes nothing is asked.

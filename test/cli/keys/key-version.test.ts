@@ -2,11 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
+import { KEY, openTerminal, type Terminal } from '../../support/commands.ts';
 import { DESCRIPTION, issue, mails, request } from '../../support/keys.ts';
-import { KEY, openTerminal, type Terminal } from '../../support/machine/terminal.ts';
-import { testDeps } from '../../support/world.ts';
+import { importLines } from '../../support/profiles.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 // Commands do only what they have shown, even if another person changes the key or profile before a question is answered.
 

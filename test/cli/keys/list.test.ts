@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test';
 import { keysText } from '../../../cli/keys/print.ts';
 import { listKeys } from '../../../shared/keys/view.ts';
+import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
+import { KEY, openTerminal } from '../../support/commands.ts';
 import { keyIn, mails } from '../../support/keys.ts';
-import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { columnsOf, wrapLine } from '../../../cli/terminal/output.ts';
 import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
-import { onBox } from '../../support/actors.ts';
 import { profilectlWords } from '../../support/cli.ts';
-import { otherCase, UNKNOWN_KEY, unknownButAlike } from '../../support/identifiers.ts';
-import { DESCRIPTION, request } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { openTerminal } from '../../support/machine/terminal.ts';
+import { openTerminal, runCommand } from '../../support/commands.ts';
+import { DESCRIPTION, otherCase, request, UNKNOWN_KEY, unknownButAlike } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { testDeps } from '../../support/world.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 const deps = testDeps();
 insertProfile(deps.db);

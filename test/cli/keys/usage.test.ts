@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { usageText } from '../../../cli/keys/usage.ts';
 import { DAY_MS, systemClock } from '../../../shared/clock.ts';
 import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';
+import { runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectl } from '../../support/cli.ts';
-import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const MAIL_FROM = 'keys@example.net';

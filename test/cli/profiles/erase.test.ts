@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { jsonLines } from '../../support/import.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
+import { jsonLines } from '../../support/profiles.ts';
 import { tempFolder } from '../../support/world.ts';
 
 async function world(): Promise<string> {

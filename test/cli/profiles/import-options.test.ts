@@ -3,10 +3,8 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
 import { PROJECT, profilectlWords } from '../../support/cli.ts';
-import { importLines, jsonLines } from '../../support/import.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { openTerminal } from '../../support/machine/terminal.ts';
-import { usernamesIn } from '../../support/profiles.ts';
+import { openTerminal, runCommand } from '../../support/commands.ts';
+import { importLines, jsonLines, usernamesIn } from '../../support/profiles.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));

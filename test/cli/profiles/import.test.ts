@@ -4,12 +4,9 @@ import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
-import { eventually } from '../../support/eventually.ts';
-import { jsonLines } from '../../support/import.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { openTerminal } from '../../support/machine/terminal.ts';
-import { usernamesIn } from '../../support/profiles.ts';
-import { tempFolder } from '../../support/world.ts';
+import { openTerminal, runCommand } from '../../support/commands.ts';
+import { jsonLines, usernamesIn } from '../../support/profiles.ts';
+import { eventually, tempFolder } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
 

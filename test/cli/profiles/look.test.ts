@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
-import { jsonLines } from '../../support/import.ts';
-import { runCommand } from '../../support/machine/command.ts';
+import { runCommand } from '../../support/commands.ts';
+import { jsonLines } from '../../support/profiles.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const SAMPLE = join(PROJECT, 'shared/sample/profiles.jsonl');

@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from 'bun:test';
-import { onBox } from '../../support/actors.ts';
-import { jsonLines } from '../../support/import.ts';
+import { runCommand } from '../../support/commands.ts';
 import { approveKey, request, withoutLease } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { startSmtp } from '../../support/mail/smtp.ts';
-import { tempFolder, testDeps } from '../../support/world.ts';
+import { startSmtp } from '../../support/mail.ts';
+import { jsonLines } from '../../support/profiles.ts';
+import { onBox, tempFolder, testDeps } from '../../support/world.ts';
 
 // Mails about a profile that is changed on the command line, while no server is running that could send them.
 

@@ -4,14 +4,11 @@ import { effectsOnKeys, eraseProfile } from '../../../shared/erasure/erase-profi
 import { showKey } from '../../../shared/keys/view.ts';
 import { setBanned } from '../../../shared/profiles/ban.ts';
 import { profileRevision } from '../../../shared/profiles/profile-version.ts';
-import { onBox } from '../../support/actors.ts';
-import { changeByHand, exportText, importLines } from '../../support/import.ts';
+import { KEY, openTerminal } from '../../support/commands.ts';
 import { issue, waitingWhile } from '../../support/keys.ts';
-import { KEY, openTerminal } from '../../support/machine/terminal.ts';
-import { MAIL_CONFIG } from '../../support/mail/config.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { refusal } from '../../support/refusal.ts';
-import { testDeps } from '../../support/world.ts';
+import { MAIL_CONFIG } from '../../support/mail.ts';
+import { changeByHand, exportText, importLines, insertProfile } from '../../support/profiles.ts';
+import { onBox, refusal, testDeps } from '../../support/world.ts';
 
 // A command keeps to the UID of the profile that it was given, even if another profile gets the name.
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { ownerOf, signedIn } from '../../support/portal/access.ts';
+import { runCommand } from '../../support/commands.ts';
+import { ownerOf, signedIn } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 

@@ -2,10 +2,9 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, commandEnvironment, fromSource, PROJECT, profilectlWords } from '../../support/cli.ts';
-import { eventually } from '../../support/eventually.ts';
-import { registerAt } from '../../support/portal/admins.ts';
-import { fetchPage } from '../../support/portal/pages.ts';
-import { depsBeside, tempFolder, testConfig } from '../../support/world.ts';
+import { fetchPage } from '../../support/pages.ts';
+import { registerAt } from '../../support/people.ts';
+import { depsBeside, eventually, tempFolder, testConfig } from '../../support/world.ts';
 
 /** Starts the demo by this command and waits for its last line. */
 async function startDemo(TMPDIR: string, words: readonly string[]) {

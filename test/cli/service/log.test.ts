@@ -3,13 +3,10 @@ import { expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAdmin } from '../../../shared/admins.ts';
-import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
-import { changeByHand } from '../../support/import.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { openTerminal } from '../../support/machine/terminal.ts';
-
-import { tempFolder, testDeps } from '../../support/world.ts';
+import { openTerminal, runCommand } from '../../support/commands.ts';
+import { changeByHand } from '../../support/profiles.ts';
+import { onBox, tempFolder, testDeps } from '../../support/world.ts';
 
 // What `profilectl log` lists after real commands.
 

@@ -2,10 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectl } from '../../support/cli.ts';
+import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { KEY, openTerminal } from '../../support/machine/terminal.ts';
+import { startServerProcess } from '../../support/machine.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // `profilectl serve` as a process: signals, and when it refuses to start.

@@ -5,19 +5,14 @@ import { systemClock } from '../../../shared/clock.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { userName } from '../../../shared/user.ts';
-import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
-import { importLines } from '../../support/import.ts';
+import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { openTerminal } from '../../support/machine/terminal.ts';
-import { makeDatabase, nextVersion } from '../../support/machine/upgrade.ts';
-import { sendDueMails } from '../../support/mail/due.ts';
-import { startWebhook, status as statusOf } from '../../support/mail/webhook.ts';
-import { testCertificate } from '../../support/network/certificates.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { makeDatabase, nextVersion, startServerProcess } from '../../support/machine.ts';
+import { sendDueMails, startWebhook, status as statusOf } from '../../support/mail.ts';
+import { testCertificate } from '../../support/network.ts';
+import { importLines, insertProfile } from '../../support/profiles.ts';
+import { onBox, tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { showKey } from '../../../shared/keys/view.ts';
 import { profilectlWords } from '../../support/cli.ts';
+import { KEY, openTerminal } from '../../support/commands.ts';
 import { keysListed, mailedSecrets, request } from '../../support/keys.ts';
-import { KEY, openTerminal } from '../../support/machine/terminal.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 

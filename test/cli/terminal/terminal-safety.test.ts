@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
-import { importLines, jsonLines } from '../../support/import.ts';
+import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { openTerminal } from '../../support/machine/terminal.ts';
+import { importLines, jsonLines } from '../../support/profiles.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 // Text written by other people, and file names, are printed without the control and bidirectional characters that

@@ -4,10 +4,9 @@ import type { Deps } from '../../../shared/deps.ts';
 import { listLog } from '../../../shared/log.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { noteTokenUse, readBackendToken } from '../../../shared/tokens.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { CLIENT, ticketFor } from '../../support/portal/access.ts';
-import { tokenFor } from '../../support/portal/manage.ts';
-import { countSignInRows } from '../../support/portal/sessions-rows.ts';
+import { runCommand } from '../../support/commands.ts';
+import { tokenFor } from '../../support/manage.ts';
+import { CLIENT, countSignInRows, ticketFor } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 

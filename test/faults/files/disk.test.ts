@@ -6,15 +6,14 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
-import { importLines, jsonLines } from '../../support/import.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine/small-disk.ts';
-import { startSmtp } from '../../support/mail/smtp.ts';
+import { mountSmallDisk, NO_MOUNT, type SmallDisk, startServerProcess } from '../../support/machine.ts';
+import { startSmtp } from '../../support/mail.ts';
+import { importLines, jsonLines } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
-import { expectSound } from '../../support/storage/sound.ts';
+import { expectSound } from '../../support/storage.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 // A full disk and a read-only one, with real processes. Mounting needs root.

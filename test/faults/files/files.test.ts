@@ -3,8 +3,8 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { join } from 'node:path';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { startSmtp } from '../../support/mail/smtp.ts';
+import { startServerProcess } from '../../support/machine.ts';
+import { startSmtp } from '../../support/mail.ts';
 import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 

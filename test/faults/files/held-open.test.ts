@@ -2,12 +2,10 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
-import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
-import { nextVersion } from '../../support/machine/upgrade.ts';
-import { ADA } from '../../support/portal/owner-pages.ts';
-import { fetchPage, sentAgain, signInOwner } from '../../support/portal/pages.ts';
+import { nextVersion, type ServerProcess, startServerProcess } from '../../support/machine.ts';
+import { ADA, fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
+import { importLines } from '../../support/profiles.ts';
 import { depsBeside, tempFolder, testConfig } from '../../support/world.ts';
 
 // A page was opened before its server stopped, was upgraded or could not write. Afterwards its form still works,

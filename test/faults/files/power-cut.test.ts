@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { HAS_STRACE } from '../../support/machine/strace.ts';
+import { HAS_STRACE, startServerProcess } from '../../support/machine.ts';
 import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 

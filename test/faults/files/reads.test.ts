@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { get, type LogLine } from '../../support/http.ts';
-import { type FaultyServer, HAS_LIBFIU, startFaultyServer } from '../../support/machine/faulty-process.ts';
+import { type FaultyServer, HAS_LIBFIU, startFaultyServer } from '../../support/machine.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { prepare } from '../../support/requests.ts';
-import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
+import { emptyLogSoon } from '../../support/storage.ts';
 import { testDeps } from '../../support/world.ts';
 
 // A disk on which reads sometimes fail, under a real server. Each commit makes the server read its pages again.

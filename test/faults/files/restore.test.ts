@@ -5,10 +5,10 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
-import { jsonLines } from '../../support/import.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { HAS_STRACE } from '../../support/machine/strace.ts';
-import { enrol } from '../../support/portal/admins.ts';
+import { runCommand } from '../../support/commands.ts';
+import { HAS_STRACE } from '../../support/machine.ts';
+import { enrol } from '../../support/people.ts';
+import { jsonLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 

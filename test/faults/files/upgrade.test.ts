@@ -7,16 +7,13 @@ import { MIGRATIONS, schemaVersion } from '../../../shared/db/migrate.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
-import { onBox } from '../../support/actors.ts';
 import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { issue, keyIn } from '../../support/keys.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
-import { NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
-import { MAIL_CONFIG } from '../../support/mail/config.ts';
+import { mountSmallDisk, NEXT_MIGRATIONS, NO_MOUNT, nextVersion, startServerProcess } from '../../support/machine.ts';
+import { MAIL_CONFIG } from '../../support/mail.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { onBox, tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 // Upgrades to a made-up next version, some of them killed or on a full disk, and the way back.
 

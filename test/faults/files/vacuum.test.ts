@@ -3,15 +3,12 @@ import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDatabase } from '../../../shared/files/check.ts';
 import { vacuumDatabase } from '../../../shared/files/vacuum.ts';
-import { onBox } from '../../support/actors.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { exportText, importLines } from '../../support/import.ts';
-import { isOpenIn } from '../../support/machine/open-files.ts';
-import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
+import { isOpenIn, mountSmallDisk, NO_MOUNT } from '../../support/machine.ts';
+import { eraseProfile, exportText, importLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { markedProfile, marksBeside } from '../../support/storage/marks.ts';
-import { tempFolder, testDeps } from '../../support/world.ts';
+import { markedProfile, marksBeside } from '../../support/storage.ts';
+import { onBox, tempFolder, testDeps } from '../../support/world.ts';
 
 // A VACUUM after thousands of erasures, one that is killed, two at once, and one without space.
 

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { peakBytesOf } from '../../support/machine/memory.ts';
+import { runCommand } from '../../support/commands.ts';
+import { peakBytesOf } from '../../support/machine.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Malicious files, imported with the real command.

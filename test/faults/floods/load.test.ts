@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { importLines } from '../../support/import.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
+import { startServerProcess } from '../../support/machine.ts';
+import { importLines } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
-import { expectSound } from '../../support/storage/sound.ts';
+import { expectSound } from '../../support/storage.ts';
 import { testDeps } from '../../support/world.ts';
 
 // A server process under load while other processes work on its database.

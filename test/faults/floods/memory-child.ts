@@ -4,8 +4,8 @@ import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
-import { onBox } from '../../support/actors.ts';
-import { MAIL_CONFIG } from '../../support/mail/config.ts';
+import { MAIL_CONFIG } from '../../support/mail.ts';
+import { onBox } from '../../support/world.ts';
 
 // Run by memory.test.ts as its own process: imports 100 000 generated profiles, exports them, and prints their counts
 // and by how many bytes memory grew after the first tenth.

@@ -1,6 +1,6 @@
 import { openLimits } from '../../../shared/limits/limits.ts';
 import { readStored } from '../../../shared/limits/stored.ts';
-import { memoryDatabase, saveTo, use } from '../../support/storage/limits.ts';
+import { memoryDatabase, saveTo, use } from '../../support/storage.ts';
 
 // Run by quotas.test.ts as its own process: uses up the default limits of many keys minute by minute, saves and restores
 // them as a restart does, and prints by how many bytes memory grew after the first keys. Its argument: the number of keys.

@@ -6,13 +6,12 @@ import { newSecret } from '../../../shared/keys/secret.ts';
 import { readQuotaRows } from '../../../shared/limits/stored.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { cleanEnvironment } from '../../support/cli.ts';
-import { eventually } from '../../support/eventually.ts';
+import { parseItems } from '../../support/document.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { parseItems } from '../../support/network/structured-fields.ts';
+import { startServerProcess } from '../../support/machine.ts';
 import { keyFor } from '../../support/requests.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { testDeps } from '../../support/world.ts';
+import { eventually, testDeps } from '../../support/world.ts';
 
 // Rate limits of real server processes that are stopped and killed, and what clients and strangers see of them.
 

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { showKey } from '../../../shared/keys/view.ts';
-import { onBox } from '../../support/actors.ts';
 import { profilectl } from '../../support/cli.ts';
 import { approveKey, mailedSecrets, request } from '../../support/keys.ts';
-import { type SmtpFault, type SmtpStage, startBrokenSmtp } from '../../support/mail/smtp.ts';
+import { type SmtpFault, type SmtpStage, startBrokenSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
-import { testDeps } from '../../support/world.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 // A mail server that fails, seen by an admin who runs `profilectl keys approve`: the exit code, the sentence on stderr, and
 // the state of the key.

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { keyRevision } from '../../../shared/keys/revision.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { startSmtp } from '../../support/mail/smtp.ts';
-import { enrol, signIn } from '../../support/portal/admins.ts';
-import { fetchPage } from '../../support/portal/pages.ts';
+import { startServerProcess } from '../../support/machine.ts';
+import { startSmtp } from '../../support/mail.ts';
+import { fetchPage } from '../../support/pages.ts';
+import { enrol, signIn } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
 import { depsBeside, tempFolder, testConfig } from '../../support/world.ts';
 
 // Servers that end while an approval started on a page waits for a mail server that does not answer.

@@ -2,9 +2,8 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { onBox } from '../../support/actors.ts';
 import { approveKey } from '../../support/keys.ts';
-import { testConfig } from '../../support/world.ts';
+import { onBox, testConfig } from '../../support/world.ts';
 
 // Approves each key as soon as it reads its identifier, and prints how that ended.
 

@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import { showKey } from '../../../shared/keys/view.ts';
 import { parseRateLimits } from '../../../shared/limits/rate-limit.ts';
 import { profilectl } from '../../support/cli.ts';
+import { startLineChild } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
-import { changeByHand, importLines, jsonLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
-import { startLineChild } from '../../support/line-child.ts';
-import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
-
-import { sendLines, tokenFor } from '../../support/portal/manage.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { type ServerProcess, startServerProcess } from '../../support/machine.ts';
+import { sendLines, tokenFor } from '../../support/manage.ts';
+import { changeByHand, importLines, insertProfile, jsonLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 

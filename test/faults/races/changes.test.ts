@@ -7,16 +7,15 @@ import { checkDatabase } from '../../../shared/files/check.ts';
 import { changeKey } from '../../../shared/keys/life/change.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../../../shared/limits/rate-limit.ts';
-import { onBox } from '../../support/actors.ts';
 import { commandEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { issue, request } from '../../support/keys.ts';
-import { type ServerProcess, startServerProcess } from '../../support/machine/server-process.ts';
+import { type ServerProcess, startServerProcess } from '../../support/machine.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
-import { leftIn } from '../../support/storage/limits.ts';
-import { testDeps } from '../../support/world.ts';
+import { leftIn } from '../../support/storage.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 // Changes of Active keys by real processes: killed, made at the same time, and applied by servers that count requests.
 

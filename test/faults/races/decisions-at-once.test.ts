@@ -9,7 +9,6 @@ import { hasSecret } from '../../../shared/keys/key.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { parseRateLimits } from '../../../shared/limits/rate-limit.ts';
-import { eventually } from '../../support/eventually.ts';
 import { issue, request } from '../../support/keys.ts';
 import {
   type About,
@@ -22,6 +21,7 @@ import {
 } from '../../support/portal/doors.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
+import { eventually } from '../../support/world.ts';
 
 // Two simultaneous decisions on the keys of a profile, by people and programs through different doors, during
 // lookups. Each confirms what it was shown, at its own moment.

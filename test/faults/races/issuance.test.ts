@@ -5,15 +5,14 @@ import fc from 'fast-check';
 import { startServer } from '../../../server/main.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { listKeys, showKey } from '../../../shared/keys/view.ts';
-import { onBox } from '../../support/actors.ts';
 import { commandEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { approveKey, DESCRIPTION, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
-import { isOpenIn } from '../../support/machine/open-files.ts';
-import { type SmtpStage, startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
+import { isOpenIn } from '../../support/machine.ts';
+import { type SmtpStage, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
-import { testDeps } from '../../support/world.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 // Real processes and mail servers: processes are killed, or compete.
 

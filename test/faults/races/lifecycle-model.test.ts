@@ -12,13 +12,11 @@ import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys
 import type { Verifier } from '../../../shared/keys/verify.ts';
 import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view.ts';
 import type { Delivery } from '../../../shared/mail/send.ts';
-import { onBox } from '../../support/actors.ts';
-import { changeByHand } from '../../support/import.ts';
 import { approveKey, moveByAdmin, request } from '../../support/keys.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeByHand, insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { rounds } from '../../support/rounds.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 // Random lives of keys with several simultaneous actors, compared with a small model. The mail of an approval stays
 // in flight until a later step decides its outcome, so that anything can happen in between; a crash forgets it, and a

@@ -8,8 +8,8 @@ import { openDatabase } from '../../../shared/files/open.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { findProfile } from '../../../shared/profiles/find.ts';
 import { profileRevision } from '../../../shared/profiles/profile-version.ts';
-import { changeByHand, importLines } from '../../support/import.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
+import { changeByHand, importLines } from '../../support/profiles.ts';
 import { testConfig } from '../../support/world.ts';
 
 // Run by version-races.test.ts and decisions-at-once.test.ts. Acts like a command on a terminal: reads a command,

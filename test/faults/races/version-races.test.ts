@@ -6,13 +6,11 @@ import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { onBox } from '../../support/actors.ts';
-import { changeByHand } from '../../support/import.ts';
+import { startLineChild } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
-import { startLineChild } from '../../support/line-child.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeByHand, insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { testDeps } from '../../support/world.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 // One process shows something and acts after a confirmation; another changes it around that moment, sometimes with
 // both waiting for a lock. Whoever wins, the action fits what was shown, or does not happen.

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { get, startTestServer } from '../../support/http.ts';
-import { changeByHand } from '../../support/import.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeByHand, insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, giveKeysTo, keyFor } from '../../support/requests.ts';
 
 const BASE = 'https://example.org/profiles/api/leaderboard';

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
-import { onBox } from '../../support/actors.ts';
 import { createClient } from '../../support/api-client/client/index.ts';
 import * as api from '../../support/api-client/index.ts';
 import type { components } from '../../support/api-types.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { MAIL_CONFIG } from '../../support/mail/config.ts';
+import { MAIL_CONFIG } from '../../support/mail.ts';
 import { giveKeysTo, keyFor } from '../../support/requests.ts';
+import { onBox } from '../../support/world.ts';
 
 // Typical clients, as test/support/client-types.ts generates them: that of hey-api sends the requests and validates responses
 // with valibot, and what it returns fits the types of openapi-typescript; the project's type check checks this file. Errors

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { checkAnswer } from '../../support/document.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { checkAnswer } from '../../support/network/document.ts';
 import { KEY_ROUTES, prepare } from '../../support/requests.ts';
 
 // The document itself. test/support/client-types.ts validates it, and every other test's requests check that the server sends no

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { expectUsable, type OpenPage, startBrowser } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
-import { freePort } from '../../support/network/proxy.ts';
-import { type OpenPage, startBrowser } from '../../support/portal/browser.ts';
-import { hasChromium } from '../../support/portal/chromium.ts';
-import { expectUsable } from '../../support/portal/looking.ts';
+import { freePort } from '../../support/network.ts';
 import { prepare } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

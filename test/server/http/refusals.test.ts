@@ -3,11 +3,11 @@ import { ERROR_STATUSES } from '../../../server/http/errors.ts';
 import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';
-import { onBox } from '../../support/actors.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { issue, keyIn, moveByAdmin } from '../../support/keys.ts';
 import { changeBySql, insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
+import { onBox } from '../../support/world.ts';
 
 // Every refusal, on one route. test/server/app.test.ts tries every route of the application.
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
 import { getRaw } from '../../support/http.ts';
-import { call, expectRefused, tokenFor } from '../../support/portal/manage.ts';
-import { ownerWorld } from '../../support/portal/owner-pages.ts';
-import { serverOfPages } from '../../support/portal/pages.ts';
+import { call, expectRefused, tokenFor } from '../../support/manage.ts';
+import { ownerWorld, serverOfPages } from '../../support/pages.ts';
 
 // The refusals of every path with a token that come before authentication, or are not the client's fault.
 

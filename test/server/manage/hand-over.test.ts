@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { removeToken } from '../../../shared/tokens.ts';
-import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
-import { openerFor, ticketFor } from '../../support/portal/access.ts';
-import { call, expectRefused, tokenFor } from '../../support/portal/manage.ts';
-import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
+import { call, expectRefused, tokenFor } from '../../support/manage.ts';
+import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { openerFor, ticketFor } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
+import { onBox } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.org' };
 const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };

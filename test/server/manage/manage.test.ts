@@ -3,13 +3,12 @@ import { settleBackground } from '../../../server/background.ts';
 import { FAILURES } from '../../../server/http/throttle.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts';
-import { onBox } from '../../support/actors.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { importLines } from '../../support/import.ts';
-import { call, expectRefused, tokenFor } from '../../support/portal/manage.ts';
-import { ADA } from '../../support/portal/owner-pages.ts';
-import { pageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
+import { call, expectRefused, tokenFor } from '../../support/manage.ts';
+import { ADA, pageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
+import { importLines } from '../../support/profiles.ts';
 import { expectRefusal } from '../../support/requests.ts';
+import { onBox } from '../../support/world.ts';
 
 const FEED_PATH = '/manage/v1/profiles';
 

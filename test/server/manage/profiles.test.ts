@@ -3,10 +3,10 @@ import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { DAY_MS, isoTime } from '../../../shared/clock.ts';
 import { get } from '../../support/http.ts';
-import { exportText, importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
-import { expectRefused, sendLines, tokenFor } from '../../support/portal/manage.ts';
-import { pageWorld, serverOfPages } from '../../support/portal/pages.ts';
+import { expectRefused, sendLines, tokenFor } from '../../support/manage.ts';
+import { pageWorld, serverOfPages } from '../../support/pages.ts';
+import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
 
 // A backend's lines over HTTP. What a line does is tried in shared/profiles/import.
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createLog, openLogOutput } from '../../../server/observability/log.ts';
 import { LOG_LEVELS } from '../../../shared/config/config.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
-import { mountSmallDisk, NO_MOUNT } from '../../support/machine/small-disk.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../support/machine.ts';
 import { prepare } from '../../support/requests.ts';
 import { tempFolder } from '../../support/world.ts';
 

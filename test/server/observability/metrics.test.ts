@@ -3,13 +3,11 @@ import { createMetrics } from '../../../server/observability/metrics.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
 import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { VERSION } from '../../../shared/version.ts';
-import { onBox } from '../../support/actors.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
-import { importLines } from '../../support/import.ts';
 import { issue, keyIn, moveByAdmin, request } from '../../support/keys.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { importLines, insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const REALM = 'Bearer realm="profile-lookup"';

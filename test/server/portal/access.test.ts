@@ -1,14 +1,21 @@
 import { expect, test } from 'bun:test';
 import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
-import { onBox } from '../../support/actors.ts';
-import { otherCase } from '../../support/identifiers.ts';
-import { importLines } from '../../support/import.ts';
-import { DESCRIPTION, issue, request } from '../../support/keys.ts';
-import { signInAdmin } from '../../support/portal/admin-pages.ts';
-import { ADA, BEA } from '../../support/portal/owner-pages.ts';
-import { PAGES, type PageRoute } from '../../support/portal/page-routes.ts';
-import { ROUTES, signInOwner } from '../../support/portal/pages.ts';
-import { type Answer, type Form, type ServedPages, servePages, storedIn } from '../../support/portal/served-pages.ts';
+import { DESCRIPTION, issue, otherCase, request } from '../../support/keys.ts';
+import {
+  ADA,
+  type Answer,
+  BEA,
+  type Form,
+  ROUTES,
+  type ServedPages,
+  servePages,
+  signInAdmin,
+  signInOwner,
+  storedIn,
+} from '../../support/pages.ts';
+import { importLines } from '../../support/profiles.ts';
+import { PAGES, type PageRoute } from '../../support/requests.ts';
+import { onBox } from '../../support/world.ts';
 
 // Who may use which page and form: each route, for each kind of person, about their own key, another's, and one that does not exist.
 

@@ -3,17 +3,22 @@ import type { Page } from 'playwright-core';
 import { addAdmin } from '../../../shared/admins.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
-import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
+import {
+  addAuthenticator,
+  addPasskey,
+  expectUsable,
+  type OpenPage,
+  startBrowser,
+  toolsOf,
+} from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
 import { request } from '../../support/keys.ts';
-import { type SmtpFailures, startSmtp } from '../../support/mail/smtp.ts';
-import { freePort } from '../../support/network/proxy.ts';
-import { adminWorld, signInAdmin } from '../../support/portal/admin-pages.ts';
-import { linkFor } from '../../support/portal/admins.ts';
-import { addAuthenticator, addPasskey, type OpenPage, startBrowser, toolsOf } from '../../support/portal/browser.ts';
-import { hasChromium } from '../../support/portal/chromium.ts';
-import { expectUsable } from '../../support/portal/looking.ts';
-import { serverOfPages } from '../../support/portal/pages.ts';
+import { type SmtpFailures, startSmtp } from '../../support/mail.ts';
+import { freePort } from '../../support/network.ts';
+import { adminWorld, serverOfPages, signInAdmin } from '../../support/pages.ts';
+import { linkFor } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
+import { onBox } from '../../support/world.ts';
 
 // The admins' pages in a real Chromium, whose virtual authenticator stores real passkeys.
 

@@ -3,15 +3,20 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { storeLastImport } from '../../../shared/profiles/last-import.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { eventually } from '../../support/eventually.ts';
-import { importLines } from '../../support/import.ts';
 import { issue, keyIn, mailedSecrets, moveByAdmin, request } from '../../support/keys.ts';
-import { APPROVE, adminPages } from '../../support/portal/admin-pages.ts';
-import { BEA, useKey } from '../../support/portal/owner-pages.ts';
-import { type Answer, pageRecorder, type ServedPages, storedIn } from '../../support/portal/served-pages.ts';
-import { use } from '../../support/storage/limits.ts';
+import {
+  type Answer,
+  APPROVE,
+  adminPages,
+  BEA,
+  pageRecorder,
+  type ServedPages,
+  storedIn,
+  useKey,
+} from '../../support/pages.ts';
+import { eraseProfile, importLines } from '../../support/profiles.ts';
+import { use } from '../../support/storage.ts';
+import { eventually, onBox } from '../../support/world.ts';
 
 // What admins see of requests and keys is recorded; what their decisions store is asserted.
 

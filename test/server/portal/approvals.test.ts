@@ -2,14 +2,11 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { onBox } from '../../support/actors.ts';
-import { eventually } from '../../support/eventually.ts';
-import { importLines } from '../../support/import.ts';
 import { issue, mailedSecrets, request } from '../../support/keys.ts';
-import { type ReceivedMail, type SmtpFailures, startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
-import { APPROVE, adminPages } from '../../support/portal/admin-pages.ts';
-import { ADA } from '../../support/portal/owner-pages.ts';
-import { pageRecorder } from '../../support/portal/served-pages.ts';
+import { type ReceivedMail, type SmtpFailures, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
+import { ADA, APPROVE, adminPages, pageRecorder } from '../../support/pages.ts';
+import { importLines } from '../../support/profiles.ts';
+import { eventually, onBox } from '../../support/world.ts';
 
 // Approvals go on after their form was answered, and pages show how far they are; requests decided on together are decided on
 // each by itself.

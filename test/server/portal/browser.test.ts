@@ -1,16 +1,14 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createPortalServices } from '../../../server/portal/services.ts';
-import { importLines } from '../../support/import.ts';
-import { testCertificate } from '../../support/network/certificates.ts';
-import { freePort } from '../../support/network/proxy.ts';
-import { countingCodes } from '../../support/portal/access.ts';
-import { keepCookie, type OpenPage, startBrowser } from '../../support/portal/browser.ts';
-import { hasChromium } from '../../support/portal/chromium.ts';
-import { PAGES } from '../../support/portal/page-routes.ts';
-import { type PageWorld, serverOfPages, signInOwner } from '../../support/portal/pages.ts';
-import { countSignInRows } from '../../support/portal/sessions-rows.ts';
-import { emptyLimits } from '../../support/storage/limits.ts';
+import { keepCookie, type OpenPage, startBrowser } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
+import { freePort, testCertificate } from '../../support/network.ts';
+import { type PageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
+import { countingCodes, countSignInRows } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
+import { PAGES } from '../../support/requests.ts';
+import { emptyLimits } from '../../support/storage.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // The pages in a real Chromium, which sends Origin and Sec-Fetch-Site itself. Users of the platform have other hosts of the

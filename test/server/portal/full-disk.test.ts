@@ -4,13 +4,12 @@ import { createPortalServices } from '../../../server/portal/services.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { beginPasskeySignIn } from '../../../shared/sign-in/passkeys.ts';
-import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
-import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine/small-disk.ts';
-import { countingCodes } from '../../support/portal/access.ts';
-import { ADA } from '../../support/portal/owner-pages.ts';
-import { type PageWorld, sentAgain, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
-import { emptyLimits } from '../../support/storage/limits.ts';
+import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine.ts';
+import { ADA, type PageWorld, sentAgain, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { countingCodes } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
+import { emptyLimits } from '../../support/storage.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // The pages while the disk is full, and afterwards. Needs permission to mount.

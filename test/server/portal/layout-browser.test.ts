@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { type OpenPage, type Size, startBrowser } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
 import { issue } from '../../support/keys.ts';
-import { type OpenPage, type Size, startBrowser } from '../../support/portal/browser.ts';
-import { hasChromium } from '../../support/portal/chromium.ts';
-import { ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
-import { serverOfPages } from '../../support/portal/pages.ts';
+import { ownerWorld, serverOfPages, useKey } from '../../support/pages.ts';
 
 // What all pages have in common, in a real Chromium.
 

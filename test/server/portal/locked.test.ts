@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
-import { eventually } from '../../support/eventually.ts';
 import { serverOn } from '../../support/http.ts';
-import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
-import { fetchPage, signInOwner } from '../../support/portal/pages.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { fetchPage, signInOwner } from '../../support/pages.ts';
+import { importLines } from '../../support/profiles.ts';
+import { eventually, testClock, testDeps } from '../../support/world.ts';
 
 // Pages of a server while another process, such as an import, holds the write lock of a file.
 

@@ -1,10 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { get } from '../../support/http.ts';
-import { importLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
-import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
-import { fetchPage, pageWorld, serverOfPages, signInOwner, visit } from '../../support/portal/pages.ts';
+import { ADA, fetchPage, ownerWorld, pageWorld, serverOfPages, signInOwner, visit } from '../../support/pages.ts';
+import { importLines } from '../../support/profiles.ts';
 
 // Viewing pages changes nothing, and pages and the API accept only their own kind of credential.
 

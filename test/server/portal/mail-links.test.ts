@@ -6,14 +6,13 @@ import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { createCodeDesk, requestCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
-import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
 import { DESCRIPTION, issue, moveByAdmin, request } from '../../support/keys.ts';
-import { sendDueMails } from '../../support/mail/due.ts';
-import { CLIENT, ticketFor } from '../../support/portal/access.ts';
-import { enrol } from '../../support/portal/admins.ts';
-import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
-import { PAGES } from '../../support/portal/page-routes.ts';
+import { sendDueMails } from '../../support/mail.ts';
+import { ADA, ownerWorld } from '../../support/pages.ts';
+import { CLIENT, enrol, ticketFor } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
+import { PAGES } from '../../support/requests.ts';
+import { onBox } from '../../support/world.ts';
 
 const PUBLIC_URL = 'http://localhost:3000/lookup';
 

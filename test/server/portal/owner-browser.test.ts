@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { type OpenPage, type Size, startBrowser } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
 import { DESCRIPTION, issue, keysListed } from '../../support/keys.ts';
-import { type OpenPage, type Size, startBrowser } from '../../support/portal/browser.ts';
-import { hasChromium } from '../../support/portal/chromium.ts';
-import { type OwnerWorld, ownerWorld, useKey } from '../../support/portal/owner-pages.ts';
-import { serverOfPages } from '../../support/portal/pages.ts';
+import { type OwnerWorld, ownerWorld, serverOfPages, useKey } from '../../support/pages.ts';
 
 // The owners' pages in a real Chromium, as an owner uses them: by hand, by keyboard, on a narrow screen.
 

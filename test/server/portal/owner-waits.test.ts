@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { createPortalServices } from '../../../server/portal/services.ts';
 import { listKeys } from '../../../shared/keys/view.ts';
-import { changeByHand } from '../../support/import.ts';
 import { DESCRIPTION, request, waitingWhile } from '../../support/keys.ts';
-import { ADA, ownerWorld } from '../../support/portal/owner-pages.ts';
-import { ask, visit } from '../../support/portal/pages.ts';
-import { emptyLimits } from '../../support/storage/limits.ts';
+import { ADA, ask, ownerWorld, visit } from '../../support/pages.ts';
+import { changeByHand } from '../../support/profiles.ts';
+import { emptyLimits } from '../../support/storage.ts';
 
 // While an owner's form waits for the write lock, the profile's owner changes.
 

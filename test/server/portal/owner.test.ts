@@ -4,24 +4,25 @@ import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { changeKey } from '../../../shared/keys/life/change.ts';
 import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { onBox } from '../../support/actors.ts';
-import { eventually } from '../../support/eventually.ts';
 import { get } from '../../support/http.ts';
-import { importLines } from '../../support/import.ts';
 import { approveKey, DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
-import { startSmtp } from '../../support/mail/smtp.ts';
-import { ADA, BEA, useKey } from '../../support/portal/owner-pages.ts';
-import { sentAgain, signInOwner } from '../../support/portal/pages.ts';
+import { startSmtp } from '../../support/mail.ts';
 import {
+  ADA,
   type Answer,
+  BEA,
   type Form,
   pageRecorder,
   type ServedPages,
+  sentAgain,
   servePages,
+  signInOwner,
   storedIn,
-} from '../../support/portal/served-pages.ts';
-
-import { use } from '../../support/storage/limits.ts';
+  useKey,
+} from '../../support/pages.ts';
+import { importLines } from '../../support/profiles.ts';
+import { use } from '../../support/storage.ts';
+import { eventually, onBox } from '../../support/world.ts';
 
 // What owners see of their keys is recorded; what their forms store is asserted.
 

@@ -5,13 +5,10 @@ import { EMPTY_POLICY } from '../../../server/frame/frame.ts';
 import { MAX_LISTED } from '../../../shared/sign-in/sessions.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { importLines } from '../../support/import.ts';
-import { ownerOf, signedIn } from '../../support/portal/access.ts';
-import { PAGES } from '../../support/portal/page-routes.ts';
-import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/portal/pages.ts';
-import { countSignInRows } from '../../support/portal/sessions-rows.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { expectRefusal } from '../../support/requests.ts';
+import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { countSignInRows, ownerOf, signedIn } from '../../support/people.ts';
+import { importLines, insertProfile } from '../../support/profiles.ts';
+import { expectRefusal, PAGES } from '../../support/requests.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const POLICY =

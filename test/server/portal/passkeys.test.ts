@@ -1,10 +1,17 @@
 import { expect, test } from 'bun:test';
 import { addAdmin, listAdmins } from '../../../shared/admins.ts';
-import { onBox } from '../../support/actors.ts';
-import { adminPages, challengeOn, userHandleOn } from '../../support/portal/admin-pages.ts';
-import { secretOf } from '../../support/portal/admins.ts';
-import { type Authenticator, createAuthenticator } from '../../support/portal/authenticator.ts';
-import { type Answer, pageRecorder, type ServedPages, servePages } from '../../support/portal/served-pages.ts';
+import { type Authenticator, createAuthenticator } from '../../support/authenticator.ts';
+import {
+  type Answer,
+  adminPages,
+  challengeOn,
+  pageRecorder,
+  type ServedPages,
+  servePages,
+  userHandleOn,
+} from '../../support/pages.ts';
+import { secretOf } from '../../support/people.ts';
+import { onBox } from '../../support/world.ts';
 
 // How admins register passkeys and sign in by them, on pages.
 

@@ -2,11 +2,10 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAdmin } from '../../../shared/admins.ts';
-import { onBox } from '../../support/actors.ts';
-import { secretOf } from '../../support/portal/admins.ts';
-import { ownerWorld } from '../../support/portal/owner-pages.ts';
-import { serverOfPages, unescaped, visit } from '../../support/portal/pages.ts';
-import { tempFolder } from '../../support/world.ts';
+import { ownerWorld, serverOfPages, visit } from '../../support/pages.ts';
+import { secretOf } from '../../support/people.ts';
+import { unescaped } from '../../support/readable.ts';
+import { onBox, tempFolder } from '../../support/world.ts';
 
 // PUBLIC_NAME and PUBLIC_LOGO on all pages and in the documents.
 

@@ -2,11 +2,9 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
-import { runCommand } from '../../support/machine/command.ts';
-import { ticketFor } from '../../support/portal/access.ts';
-import { ADA } from '../../support/portal/owner-pages.ts';
-import { pageWorld, signInOwner, visit } from '../../support/portal/pages.ts';
-import { countSignInRows } from '../../support/portal/sessions-rows.ts';
+import { runCommand } from '../../support/commands.ts';
+import { ADA, pageWorld, signInOwner, visit } from '../../support/pages.ts';
+import { countSignInRows, ticketFor } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 

@@ -4,16 +4,13 @@ import { addAdmin } from '../../../shared/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
-import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
+import { expectUsable, hiddenInFocus, keepCookie, type OpenPage, startBrowser } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
 import { DESCRIPTION, issue, keyIn, request } from '../../support/keys.ts';
-import { ticketFor } from '../../support/portal/access.ts';
-import { adminPages } from '../../support/portal/admin-pages.ts';
-import { keepCookie, type OpenPage, startBrowser } from '../../support/portal/browser.ts';
-import { hasChromium } from '../../support/portal/chromium.ts';
-import { expectUsable, hiddenInFocus } from '../../support/portal/looking.ts';
-import { ADA, BEA, useKey } from '../../support/portal/owner-pages.ts';
-import { signInOwner } from '../../support/portal/pages.ts';
+import { ADA, adminPages, BEA, signInOwner, useKey } from '../../support/pages.ts';
+import { ticketFor } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
+import { onBox } from '../../support/world.ts';
 
 // Every page in a real Chromium: it fits from 320 to 1280 pixels, axe finds nothing, light and dark, and what people wrote is text.
 

@@ -2,13 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { addAdmin } from '../../../shared/admins.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { showKey } from '../../../shared/keys/view.ts';
-import { onBox } from '../../support/actors.ts';
 import { issue } from '../../support/keys.ts';
-import { ticketFor } from '../../support/portal/access.ts';
-import { secretOf } from '../../support/portal/admins.ts';
-import { ADA } from '../../support/portal/owner-pages.ts';
-import { signInOwner } from '../../support/portal/pages.ts';
-import { type Answer, pageRecorder, type ServedPages, servePages } from '../../support/portal/served-pages.ts';
+import { ADA, type Answer, pageRecorder, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
+import { secretOf, ticketFor } from '../../support/people.ts';
+import { onBox } from '../../support/world.ts';
 
 // What everybody sees: the start page, the ways in, one's sessions, and refusals; and what becomes of a found secret.
 

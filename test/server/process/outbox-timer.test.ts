@@ -7,13 +7,11 @@ import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import type { Mailer } from '../../../shared/mail/send.ts';
 import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';
-import { onBox } from '../../support/actors.ts';
-import { eventually } from '../../support/eventually.ts';
 import { get, serverOn } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
-import { startSmtp } from '../../support/mail/smtp.ts';
+import { startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { eventually, onBox, testClock, testDeps } from '../../support/world.ts';
 
 /** A server that starts while a mail about a key is waiting; the mail server delays its reply. */
 async function world() {

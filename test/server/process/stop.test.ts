@@ -3,12 +3,11 @@ import { connect, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { DRAIN_MS, HANDSHAKE_MS } from '../../../server/listen.ts';
 import { serve, startServer } from '../../../server/main.ts';
-import { eventually } from '../../support/eventually.ts';
 import { get, sendRaw, serverOn, startTestServer, takeApart } from '../../support/http.ts';
-import { TEST_CA, testCertificate } from '../../support/network/certificates.ts';
+import { TEST_CA, testCertificate } from '../../support/network.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, prepare } from '../../support/requests.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { eventually, testClock, testDeps } from '../../support/world.ts';
 
 /** A connection that does not read until it is resumed. */
 function slowClient(port: number): Promise<Socket> {

@@ -7,15 +7,12 @@ import { createLog } from '../../../server/observability/log.ts';
 import { startVacuumTimer } from '../../../server/upkeep/vacuum.ts';
 import { MIGRATIONS } from '../../../shared/db/migrate.ts';
 import { isVacuumWanted, vacuumDatabase } from '../../../shared/files/vacuum.ts';
-import { onBox } from '../../support/actors.ts';
 import { profilectlWords } from '../../support/cli.ts';
-import { eraseProfile } from '../../support/erase.ts';
 import { get, serverOn, type TestServer } from '../../support/http.ts';
-import { importLines } from '../../support/import.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { nextVersion } from '../../support/machine/upgrade.ts';
+import { nextVersion, startServerProcess } from '../../support/machine.ts';
+import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -2,11 +2,10 @@ import { expect, test } from 'bun:test';
 import { startSweepTimer } from '../../../server/upkeep/sweep.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { requestCode } from '../../../shared/sign-in/codes.ts';
-import { eventually } from '../../support/eventually.ts';
-import { importLines } from '../../support/import.ts';
-import { CLIENT } from '../../support/portal/access.ts';
-import { pageWorld, signInOwner } from '../../support/portal/pages.ts';
-import { countSignInRows, countTickets } from '../../support/portal/sessions-rows.ts';
+import { pageWorld, signInOwner } from '../../support/pages.ts';
+import { CLIENT, countSignInRows, countTickets } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
+import { eventually } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 

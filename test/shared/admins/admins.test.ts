@@ -12,12 +12,9 @@ import {
 } from '../../../shared/sign-in/passkeys.ts';
 import { relyingPartyOf } from '../../../shared/sign-in/relying-party.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
-import { onBox } from '../../support/actors.ts';
-import { CLIENT } from '../../support/portal/access.ts';
-import { enrol, linkFor, registerAt, secretOf, signIn } from '../../support/portal/admins.ts';
-import { createAuthenticator } from '../../support/portal/authenticator.ts';
-import { refusal } from '../../support/refusal.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { createAuthenticator } from '../../support/authenticator.ts';
+import { CLIENT, enrol, linkFor, registerAt, secretOf, signIn } from '../../support/people.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const variables = { PUBLIC_URL: 'https://api.example.org' };
 const OPERATOR = onBox('root');

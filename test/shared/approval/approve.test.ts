@@ -5,12 +5,10 @@ import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
-import { onBox } from '../../support/actors.ts';
-import { eventually } from '../../support/eventually.ts';
 import { approveKey, request } from '../../support/keys.ts';
-import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { eventually, onBox, testClock, testDeps } from '../../support/world.ts';
 
 const clock = testClock();
 const base = testDeps({ clock });

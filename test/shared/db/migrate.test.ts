@@ -15,8 +15,8 @@ import { looseModes } from '../../../shared/file-mode.ts';
 import { isServed, lockForServing } from '../../../shared/files/lock.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { NEXT_MIGRATIONS } from '../../support/machine/upgrade.ts';
-import { tablesIn, tablesOf } from '../../support/storage/tables.ts';
+import { NEXT_MIGRATIONS } from '../../support/machine.ts';
+import { tablesIn, tablesOf } from '../../support/storage.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const folder = tempFolder();

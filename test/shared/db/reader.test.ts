@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { closeReader, endView, openReader, type Reader, readInView } from '../../../shared/db/reader.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { emptyLogSoon } from '../../support/storage/write-ahead-log.ts';
+import { emptyLogSoon } from '../../support/storage.ts';
 import { testDeps } from '../../support/world.ts';
 
 /** A reader with statements that fail as often as `failures` says, and a function that reads with it. */

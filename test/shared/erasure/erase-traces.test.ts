@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { profilectl } from '../../support/cli.ts';
-import { importLines, jsonLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { markedProfile } from '../../support/storage/marks.ts';
+import { startServerProcess } from '../../support/machine.ts';
+import { importLines, jsonLines } from '../../support/profiles.ts';
+import { markedProfile } from '../../support/storage.ts';
 import { testDeps } from '../../support/world.ts';
 
 const SUFFIXES = ['', '-wal', '-shm'];

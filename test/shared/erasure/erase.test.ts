@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test';
 import { AppError } from '../../../shared/errors.ts';
 import { editKey, rejectKey } from '../../../shared/keys/life/lifecycle.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { importLines } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { eraseProfile, importLines } from '../../support/profiles.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 const ADA = {
   id: 7,

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { ERASURES_PER_DAY, effectsOfBackend } from '../../../shared/erasure/feed-policy.ts';
-import { exportText, importLines } from '../../support/import.ts';
-import { MAIL_CONFIG } from '../../support/mail/config.ts';
-import { openerFor } from '../../support/portal/access.ts';
+import { MAIL_CONFIG } from '../../support/mail.ts';
+import { openerFor } from '../../support/people.ts';
+import { exportText, importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org', authId: 'auth0|ada', banned: true };

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { configWarnings } from '../../../shared/config/check.ts';
 import { readStatus } from '../../../shared/files/status.ts';
-import { testCertificate } from '../../support/network/certificates.ts';
+import { testCertificate } from '../../support/network.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 test('the server and status warn about a certificate from 14 days before it expires', () => {

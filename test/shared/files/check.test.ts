@@ -5,12 +5,9 @@ import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { checkDatabase } from '../../../shared/files/check.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { importLines } from '../../support/import.ts';
 import { issue, keyIn } from '../../support/keys.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { eraseProfile, importLines, insertProfile } from '../../support/profiles.ts';
+import { onBox, tempFolder, testClock, testDeps } from '../../support/world.ts';
 
 /** A database with all kinds of rows, and its one Active key. */
 async function world() {

@@ -5,10 +5,9 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
-import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { MAIL_CONFIG } from '../../support/mail/config.ts';
-import { testDeps } from '../../support/world.ts';
+import { MAIL_CONFIG } from '../../support/mail.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 const MIB = 1_048_576;
 

@@ -6,8 +6,7 @@ import { MIGRATIONS, migrate } from '../../../shared/db/migrate.ts';
 import { copyBeforeMigration } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { profilectl } from '../../support/cli.ts';
-import { startServerProcess } from '../../support/machine/server-process.ts';
-import { makeDatabase, NEXT_MIGRATIONS, nextVersion } from '../../support/machine/upgrade.ts';
+import { makeDatabase, NEXT_MIGRATIONS, nextVersion, startServerProcess } from '../../support/machine.ts';
 import { rounds } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 

@@ -5,12 +5,9 @@ import type { Deps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { isVacuumWanted, vacuumDatabase } from '../../../shared/files/vacuum.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { eraseProfile, importLines, insertProfile } from '../../support/profiles.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 /** A database with three profiles. */
 function world() {

@@ -3,10 +3,9 @@ import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
 import type { ListInput } from '../../../shared/keys/fields/input-groups.ts';
 import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { onBox } from '../../support/actors.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 // The pages of a list of keys.
 

@@ -8,16 +8,10 @@ import { keyRevision } from '../../../shared/keys/revision.ts';
 import { DECISIONS, OPERATIONS, perform } from '../../../shared/operations.ts';
 import { profileRevision } from '../../../shared/profiles/profile-version.ts';
 import { endAllSignIns, readSignIn } from '../../../shared/sign-in/sessions.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { changeByHand, importLines } from '../../support/import.ts';
 import { approveKey, DESCRIPTION, issue, mails, request, waitingWhile } from '../../support/keys.ts';
-
-import { ownerOf, signedIn } from '../../support/portal/access.ts';
-import { enrol, signIn } from '../../support/portal/admins.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { refusal } from '../../support/refusal.ts';
-import { testDeps } from '../../support/world.ts';
+import { enrol, ownerOf, signedIn, signIn } from '../../support/people.ts';
+import { changeByHand, eraseProfile, importLines, insertProfile } from '../../support/profiles.ts';
+import { onBox, refusal, testDeps } from '../../support/world.ts';
 
 const SIGNED_OUT = 'You are no longer signed in; nothing was done.';
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };

@@ -6,12 +6,10 @@ import { newSecret } from '../../../shared/keys/secret.ts';
 import { prepareVerifier } from '../../../shared/keys/verify.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { systemRandom } from '../../../shared/random.ts';
-import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
 import { issue } from '../../support/keys.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { importLines, insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 async function world(expiresInMs?: number) {
   const clock = testClock();

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
 import { countOlder } from '../../../shared/keys/waiting.ts';
-import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
 import { request } from '../../support/keys.ts';
-import { ownerWorld } from '../../support/portal/owner-pages.ts';
+import { ownerWorld } from '../../support/pages.ts';
+import { importLines } from '../../support/profiles.ts';
+import { onBox } from '../../support/world.ts';
 
 /** A database with enough profiles for this many requests. */
 async function world(profiles: number) {

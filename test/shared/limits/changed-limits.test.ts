@@ -4,7 +4,7 @@ import { openLimits } from '../../../shared/limits/limits.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import { readStored } from '../../../shared/limits/stored.ts';
 import { rounds } from '../../support/rounds.ts';
-import { memoryDatabase, saveTo, use } from '../../support/storage/limits.ts';
+import { memoryDatabase, saveTo, use } from '../../support/storage.ts';
 import { testClock } from '../../support/world.ts';
 
 // Spent requests still count after a change of a key's limits, compared with a naive record of all requests.

@@ -4,7 +4,7 @@ import { type Limits, openLimits } from '../../../shared/limits/limits.ts';
 import { readQuotaRows, readStored } from '../../../shared/limits/stored.ts';
 import { quantise } from '../../../shared/limits/window.ts';
 import { rounds } from '../../support/rounds.ts';
-import { leftIn, left as leftOf, memoryDatabase, saveTo, use as useOf } from '../../support/storage/limits.ts';
+import { leftIn, left as leftOf, memoryDatabase, saveTo, use as useOf } from '../../support/storage.ts';
 import { testClock } from '../../support/world.ts';
 
 /** A database, a clock, and a function that opens the limits as a starting server does. */

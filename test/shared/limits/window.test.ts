@@ -5,7 +5,7 @@ import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import { readStored } from '../../../shared/limits/stored.ts';
 import { expire, newWindow, noteLevel, record, TICK_MS, type Window, waitMs } from '../../../shared/limits/window.ts';
 import { rounds } from '../../support/rounds.ts';
-import { memoryDatabase, saveTo } from '../../support/storage/limits.ts';
+import { memoryDatabase, saveTo } from '../../support/storage.ts';
 import { testClock } from '../../support/world.ts';
 
 // One limit, compared with a naive record of all requests, over saves and restarts.

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { createMailDeps } from '../../../shared/deps.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';
-import { readMail } from '../../support/mail/mime.ts';
-import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
-import { TEST_CA } from '../../support/network/certificates.ts';
+import { readMail, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
+import { TEST_CA } from '../../support/network.ts';
 import { testConfig } from '../../support/world.ts';
 import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Delivery } from '../../../shared/mail/send.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
-import { type BrokenSmtp, type SmtpFault, type SmtpStage, startBrokenSmtp } from '../../support/mail/smtp.ts';
+import { type BrokenSmtp, type SmtpFault, type SmtpStage, startBrokenSmtp } from '../../support/mail.ts';
 import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
 // A mail is "accepted" only after the server's final reply, "refused" only if it certainly was not accepted, and "unknown" in

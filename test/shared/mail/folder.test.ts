@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createMailer } from '../../../shared/mail/send.ts';
-import { readMail } from '../../support/mail/mime.ts';
+import { readMail } from '../../support/mail.ts';
 import { tempFolder } from '../../support/world.ts';
 import { FROM, SECRET, sampleMail, TO } from './sample.ts';
 

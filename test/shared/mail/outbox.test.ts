@@ -4,15 +4,10 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import { readStatus } from '../../../shared/files/status.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { changeByHand } from '../../support/import.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
-import { sendDueMails } from '../../support/mail/due.ts';
-import { startSmtp } from '../../support/mail/smtp.ts';
-import { startWebhook, status } from '../../support/mail/webhook.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { sendDueMails, startSmtp, startWebhook, status } from '../../support/mail.ts';
+import { changeByHand, eraseProfile, insertProfile } from '../../support/profiles.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 const MINUTE_MS = 60_000;
 const REASON = 'We need to know more.';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Delivery } from '../../../shared/mail/send.ts';
 import { createMailer, type MailerOptions } from '../../../shared/mail/send.ts';
-import { startBrokenSmtp, startSmtp } from '../../support/mail/smtp.ts';
-import { TEST_CA, TEST_CA_FILE } from '../../support/network/certificates.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
+import { TEST_CA, TEST_CA_FILE } from '../../support/network.ts';
 import { FROM, sampleMail, serverAt } from './sample.ts';
 
 // `isRemote` treats a server on this machine like one across a network.

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BOARD_SIZE, READ_ORDER } from '../../../shared/profiles/board.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
-import { changeByHand } from '../../support/import.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeByHand, eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { rounds } from '../../support/rounds.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 type Board = { leaderboard: { rank: number; id: number; viewsCount: number }[]; total: number };
 

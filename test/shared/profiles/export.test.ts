@@ -8,13 +8,12 @@ import { openDatabase } from '../../../shared/files/open.ts';
 import { exportProfile, exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { textOf } from '../../../shared/profiles/record.ts';
-import { onBox } from '../../support/actors.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { exportText, importLines } from '../../support/import.ts';
 import { ANY_CHARACTER } from '../../support/input-values.ts';
-import { MAIL_CONFIG } from '../../support/mail/config.ts';
+import { MAIL_CONFIG } from '../../support/mail.ts';
+import { exportText, importLines } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
-import { testDeps } from '../../support/world.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
 

@@ -3,7 +3,7 @@ import { exportProfile } from '../../../shared/profiles/export.ts';
 import { FIELDS, PUBLIC_FIELDS } from '../../../shared/profiles/fields.ts';
 import { parseLine } from '../../../shared/profiles/line.ts';
 import { textOf } from '../../../shared/profiles/record.ts';
-import { importLines } from '../../support/import.ts';
+import { importLines } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { testDeps } from '../../support/world.ts';
 

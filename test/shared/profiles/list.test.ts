@@ -7,9 +7,8 @@ import {
   type ProfileFilter,
 } from '../../../shared/profiles/list.ts';
 import { foldName } from '../../../shared/profiles/name.ts';
-import { changeByHand } from '../../support/import.ts';
 import { issue, request } from '../../support/keys.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { changeByHand, insertProfile } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

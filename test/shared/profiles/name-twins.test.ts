@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { foldName, nameFault } from '../../../shared/profiles/name.ts';
-import { importLines, namesById } from '../../support/import.ts';
+import { importLines, namesById } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 

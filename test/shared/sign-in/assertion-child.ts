@@ -1,7 +1,7 @@
 import { AppError } from '../../../shared/errors.ts';
 import { signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
-import { CLIENT } from '../../support/portal/access.ts';
+import { CLIENT } from '../../support/people.ts';
 import { depsBeside, testConfig } from '../../support/world.ts';
 
 // A separate process that sends assertions to the database of its argument. Each line of input is JSON with

@@ -3,14 +3,11 @@ import { join } from 'node:path';
 import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
 import { beginPasskeySignIn, signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
 import { readSignIn, sweepSignIns } from '../../../shared/sign-in/sessions.ts';
-import { onBox } from '../../support/actors.ts';
-import { startLineChild } from '../../support/line-child.ts';
-import { CLIENT } from '../../support/portal/access.ts';
-import { enrol, signIn } from '../../support/portal/admins.ts';
-import type { Twist } from '../../support/portal/authenticator.ts';
-import { refusal } from '../../support/refusal.ts';
+import type { Twist } from '../../support/authenticator.ts';
+import { startLineChild } from '../../support/commands.ts';
+import { CLIENT, enrol, signIn } from '../../support/people.ts';
 import { rounds } from '../../support/rounds.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const access = testDeps({ variables: { PUBLIC_URL: 'https://api.example.org' }, clock: testClock() });
 const clock = access.clock as ReturnType<typeof testClock>;

@@ -4,12 +4,10 @@ import type { Deps } from '../../../shared/deps.ts';
 import { beginPasskeySignIn, beginRegistration, register, signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
 import { ALGORITHMS } from '../../../shared/sign-in/relying-party.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
-import { onBox } from '../../support/actors.ts';
-import { CLIENT } from '../../support/portal/access.ts';
-import { secretOf } from '../../support/portal/admins.ts';
-import { addAuthenticator, startBrowser, toolsOf } from '../../support/portal/browser.ts';
-import { hasChromium } from '../../support/portal/chromium.ts';
-import { testDeps } from '../../support/world.ts';
+import { addAuthenticator, startBrowser, toolsOf } from '../../support/browser.ts';
+import { hasChromium } from '../../support/chromium.ts';
+import { CLIENT, secretOf } from '../../support/people.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 // Registrations and assertions of a real browser with its own virtual authenticator are accepted, for each kind of key.
 

@@ -12,12 +12,9 @@ import {
   requestCode,
 } from '../../../shared/sign-in/codes.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
-import { importLines } from '../../support/import.ts';
-import { readMail } from '../../support/mail/mime.ts';
-import { startSmtp } from '../../support/mail/smtp.ts';
-import { CLIENT, countingCodes } from '../../support/portal/access.ts';
-import { countTickets } from '../../support/portal/sessions-rows.ts';
-import { insertProfile } from '../../support/profiles.ts';
+import { readMail, startSmtp } from '../../support/mail.ts';
+import { CLIENT, countingCodes, countTickets } from '../../support/people.ts';
+import { importLines, insertProfile } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

@@ -4,11 +4,10 @@ import { createCodeDesk, enterCode, requestCode } from '../../../shared/sign-in/
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { endAllSignIns, listSignIns, readSignIn, sweepSignIns } from '../../../shared/sign-in/sessions.ts';
 import { removeToken } from '../../../shared/tokens.ts';
-import { onBox } from '../../support/actors.ts';
-import { importLines } from '../../support/import.ts';
-import { CLIENT, countingCodes, openerFor, ownerOf, signedIn, ticketFor } from '../../support/portal/access.ts';
+import { CLIENT, countingCodes, openerFor, ownerOf, signedIn, ticketFor } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 // Everything that gave an owner access stays ended if the address was changed, the profile was erased, the owner ended
 // everything, or the backend's token that opened it was removed. Each kind is compared with a model of when it has to

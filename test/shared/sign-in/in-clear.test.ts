@@ -9,12 +9,10 @@ import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { beginPasskeySignIn } from '../../../shared/sign-in/passkeys.ts';
 import { endSignIn, readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { hashOf } from '../../../shared/sign-in/tickets.ts';
-import { onBox } from '../../support/actors.ts';
-import { CLIENT, openerFor, ownerOf, ticketFor } from '../../support/portal/access.ts';
-import { enrol, signIn } from '../../support/portal/admins.ts';
+import { CLIENT, enrol, openerFor, ownerOf, signIn, ticketFor } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { notedRandom } from '../../support/secret-search.ts';
-import { testDeps } from '../../support/world.ts';
+import { onBox, testDeps } from '../../support/world.ts';
 
 /** Draws of random bytes; 32 bytes become tokens and challenges, 5 become codes. */
 function recordingRandom() {

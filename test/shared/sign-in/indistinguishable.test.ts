@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Sqlite } from '../../../shared/db/connect.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { type CodeRequest, createCodeDesk, enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
-import { importLines } from '../../support/import.ts';
-import { CLIENT, countingCodes } from '../../support/portal/access.ts';
+import { CLIENT, countingCodes } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 // Typing a name and an e-mail address does not reveal whether they match: neither by the responses, nor by the rows

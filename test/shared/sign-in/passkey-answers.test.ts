@@ -14,7 +14,7 @@ import {
   createAuthenticator,
   type Twist,
   USUAL_FLAGS,
-} from '../../support/portal/authenticator.ts';
+} from '../../support/authenticator.ts';
 
 // What browsers send for passkeys is accepted only as WebAuthn says.
 

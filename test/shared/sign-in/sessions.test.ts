@@ -11,9 +11,8 @@ import {
   readSignIn,
   sweepSignIns,
 } from '../../../shared/sign-in/sessions.ts';
-import { importLines } from '../../support/import.ts';
-import { CLIENT, ownerOf, signedIn } from '../../support/portal/access.ts';
-import { countSignInRows } from '../../support/portal/sessions-rows.ts';
+import { CLIENT, countSignInRows, ownerOf, signedIn } from '../../support/people.ts';
+import { importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test';
 import { createCodeDesk, requestCode } from '../../../shared/sign-in/codes.ts';
-import { importLines } from '../../support/import.ts';
-import { CLIENT, countingCodes, openerFor, ticketFor } from '../../support/portal/access.ts';
-import { countSignInRows } from '../../support/portal/sessions-rows.ts';
+import { CLIENT, countingCodes, countSignInRows, openerFor, ticketFor } from '../../support/people.ts';
 import { startTwo } from '../../support/portal/sign-in-acts.ts';
+import { importLines } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
 

@@ -4,12 +4,10 @@ import { checkDatabase } from '../../../shared/files/check.ts';
 import { USAGE_DAYS } from '../../../shared/usage/outcomes.ts';
 import { countUsage, createUsage, dayOf, dropOldUsage, prepareUsageRows } from '../../../shared/usage/usage.ts';
 import { keyUsage } from '../../../shared/usage/usage-view.ts';
-import { onBox } from '../../support/actors.ts';
-import { eraseProfile } from '../../support/erase.ts';
 import { issue } from '../../support/keys.ts';
-import { insertProfile } from '../../support/profiles.ts';
-import { saveUsage } from '../../support/storage/usage.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { eraseProfile, insertProfile } from '../../support/profiles.ts';
+import { saveUsage } from '../../support/storage.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 /** A database with one Active key, and its usage. */
 async function world() {

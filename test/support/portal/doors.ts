@@ -1,16 +1,13 @@
 import { join } from 'node:path';
 import { keyRevision } from '../../../shared/keys/revision.ts';
+import { type LineChild, startLineChild } from '../commands.ts';
 import { get } from '../http.ts';
-import { jsonLines } from '../import.ts';
 import { request } from '../keys.ts';
-import { type LineChild, startLineChild } from '../line-child.ts';
-import { type ServerProcess, startServerProcess } from '../machine/server-process.ts';
-import { insertProfile } from '../profiles.ts';
+import { type ServerProcess, startServerProcess } from '../machine.ts';
+import { sendLines, tokenFor } from '../manage.ts';
+import { fetchPage, hiddenIn, type SignedInAdmin, signInAdmin, signInOwner } from '../pages.ts';
+import { insertProfile, jsonLines } from '../profiles.ts';
 import { tempFolder, testDeps } from '../world.ts';
-
-import { hiddenIn, type SignedInAdmin, signInAdmin } from './admin-pages.ts';
-import { sendLines, tokenFor } from './manage.ts';
-import { fetchPage, signInOwner } from './pages.ts';
 
 // The doors through which people and programs decide on the keys of a profile, each in its own process. It shows
 // something first; the returned function confirms it.

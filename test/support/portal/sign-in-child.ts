@@ -2,9 +2,8 @@ import { addAdmin } from '../../../shared/admins.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { enterCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
-import { onBox } from '../actors.ts';
-import { depsBeside, testConfig } from '../world.ts';
-import { CLIENT } from './access.ts';
+import { CLIENT } from '../people.ts';
+import { depsBeside, onBox, testConfig } from '../world.ts';
 import type { Act } from './sign-in-acts.ts';
 
 // A process on the database that its argument names. It performs the act of each line (`sign-in-acts.ts`) as soon as

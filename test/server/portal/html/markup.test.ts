@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test';
-import { importLines } from '../../../support/import.ts';
 import { issue, request } from '../../../support/keys.ts';
-import { adminWorld, decideAs, signInAdmin } from '../../../support/portal/admin-pages.ts';
-import { PAGES } from '../../../support/portal/page-routes.ts';
-import { pageWorld, sentAgain, signInOwner, visit } from '../../../support/portal/pages.ts';
+import { adminWorld, decideAs, pageWorld, sentAgain, signInAdmin, signInOwner, visit } from '../../../support/pages.ts';
+import { importLines } from '../../../support/profiles.ts';
+import { PAGES } from '../../../support/requests.ts';
 
 /** The fields of forms and the parameters of pages that are shown again, or read at all. */
 const NAMES = ['name', 'address', 'code', 'next', 'description', 'permissions', 'projectUrl', 'expectedUsage', 'reason']

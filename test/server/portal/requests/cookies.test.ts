@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { sendRaw } from '../../../support/http.ts';
-import { importLines } from '../../../support/import.ts';
-import { pageWorld, serverOfPages, signInOwner } from '../../../support/portal/pages.ts';
+import { pageWorld, serverOfPages, signInOwner } from '../../../support/pages.ts';
+import { importLines } from '../../../support/profiles.ts';
 
 // Other hosts of the same site can set cookies that browsers send here too, but none whose name begins with `__Host-`.
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { PAGES } from '../../../support/portal/page-routes.ts';
-import { pageWorld, signInOwner, valuesOf, visit } from '../../../support/portal/pages.ts';
-import { countSignInRows } from '../../../support/portal/sessions-rows.ts';
+import { pageWorld, signInOwner, valuesOf, visit } from '../../../support/pages.ts';
+import { countSignInRows } from '../../../support/people.ts';
 import { insertProfile } from '../../../support/profiles.ts';
+import { PAGES } from '../../../support/requests.ts';
 
 // Forms from every kind of page that could send them. Over HTTPS, browsers always send Sec-Fetch-Site and Origin with a form.
 

@@ -4,8 +4,8 @@ import { MAX_BODY_BYTES } from '../../../../server/http/body.ts';
 import { allValues, oneValue, queryValue, readForm, readQuery } from '../../../../server/portal/requests/form.ts';
 import { getRaw, sendRaw, takeApart } from '../../../support/http.ts';
 import { ANY_CHARACTER } from '../../../support/input-values.ts';
-import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../../support/portal/pages.ts';
-import { refusal } from '../../../support/refusal.ts';
+import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../../support/pages.ts';
+import { refusal } from '../../../support/world.ts';
 
 const server = await serverOfPages(pageWorld());
 const PATH = '/developers/sign-out';

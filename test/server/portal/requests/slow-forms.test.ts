@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { get } from '../../../support/http.ts';
-import { importLines } from '../../../support/import.ts';
-import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../../support/portal/pages.ts';
+import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../../support/pages.ts';
+import { importLines } from '../../../support/profiles.ts';
 
 const world = pageWorld({ TRUSTED_PROXIES: '127.0.0.1' });
 await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);

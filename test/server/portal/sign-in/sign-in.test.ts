@@ -2,12 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPortalServices } from '../../../../server/portal/services.ts';
-import { importLines } from '../../../support/import.ts';
-import { countingCodes } from '../../../support/portal/access.ts';
-import type { PageAnswer } from '../../../support/portal/pages.ts';
-import { type PageWorld, sentAgain, valuesOf, visit } from '../../../support/portal/pages.ts';
-import { countTickets } from '../../../support/portal/sessions-rows.ts';
-import { emptyLimits } from '../../../support/storage/limits.ts';
+import type { PageAnswer } from '../../../support/pages.ts';
+import { type PageWorld, sentAgain, valuesOf, visit } from '../../../support/pages.ts';
+import { countingCodes, countTickets } from '../../../support/people.ts';
+import { importLines } from '../../../support/profiles.ts';
+import { emptyLimits } from '../../../support/storage.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };

@@ -5,14 +5,10 @@ import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { createMailer } from '../../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../../shared/mail/target.ts';
-import { onBox } from '../../../support/actors.ts';
-import { eraseProfile } from '../../../support/erase.ts';
-import { changeByHand, importLines } from '../../../support/import.ts';
 import { approveKey, request } from '../../../support/keys.ts';
-import { sendDueMails } from '../../../support/mail/due.ts';
-import { startSmtp } from '../../../support/mail/smtp.ts';
-import { refusal } from '../../../support/refusal.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { sendDueMails, startSmtp } from '../../../support/mail.ts';
+import { changeByHand, eraseProfile, importLines } from '../../../support/profiles.ts';
+import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
 
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
 const EVE = { id: 8, username: 'Eve', email: 'eve@example.org' };

@@ -5,13 +5,11 @@ import type { Permission } from '../../../../shared/db/key-columns.ts';
 import type { KeyChange } from '../../../../shared/keys/fields/input-groups.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
-import { onBox } from '../../../support/actors.ts';
 import { issue, keyIn, mails, waitingForLock } from '../../../support/keys.ts';
-import { sendDueMails } from '../../../support/mail/due.ts';
+import { sendDueMails } from '../../../support/mail.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
-import { refusal } from '../../../support/refusal.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
 
 const LIMIT = { quota: 60, windowSeconds: 60 };
 

@@ -4,12 +4,10 @@ import type { Person } from '../../../../shared/actor.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { exitCodeOf, refusalOf } from '../../../../shared/errors.ts';
 import { editKey, requestKey, withdrawKey } from '../../../../shared/keys/life/lifecycle.ts';
-import { onBox } from '../../../support/actors.ts';
 import { DESCRIPTION } from '../../../support/keys.ts';
 import { insertProfile } from '../../../support/profiles.ts';
-import { refusal } from '../../../support/refusal.ts';
 import { rounds } from '../../../support/rounds.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
 
 const OWNER = { kind: 'owner', name: 'owner', profileId: 1 } as const;
 const HOUR_MS = 3_600_000;

@@ -5,12 +5,9 @@ import { parseExpiry } from '../../../../shared/keys/expiry.ts';
 import type { ListInput } from '../../../../shared/keys/fields/input-groups.ts';
 import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
-import { onBox } from '../../../support/actors.ts';
-import { eraseProfile } from '../../../support/erase.ts';
 import { approveKey, DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../../support/keys.ts';
-import { insertProfile } from '../../../support/profiles.ts';
-import { refusal } from '../../../support/refusal.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { eraseProfile, insertProfile } from '../../../support/profiles.ts';
+import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
 
 const clock = testClock();
 const deps = { ...testDeps({ clock }), clock };

@@ -3,7 +3,7 @@ import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts'
 import { newSecret } from '../../../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { issue, mails, request } from '../../../support/keys.ts';
-import { sendDueMails } from '../../../support/mail/due.ts';
+import { sendDueMails } from '../../../support/mail.ts';
 import { insertProfile } from '../../../support/profiles.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 

@@ -7,14 +7,11 @@ import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { prefillFrom } from '../../../../shared/keys/life/successor.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
-import { onBox } from '../../../support/actors.ts';
-import { eraseProfile } from '../../../support/erase.ts';
 import { approveKey, issue, keyIn, mailedSecrets, mails, request } from '../../../support/keys.ts';
-import { sendDueMails } from '../../../support/mail/due.ts';
-import { insertProfile } from '../../../support/profiles.ts';
+import { sendDueMails } from '../../../support/mail.ts';
+import { eraseProfile, insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
-import { refusal } from '../../../support/refusal.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
 
 /** A database with an Active key, and functions that request its successor and approve that. */
 async function world(grant: Grant = {}) {

@@ -5,16 +5,12 @@ import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts'
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';
 import { countProfiles } from '../../../../shared/profiles/list.ts';
-import { onBox } from '../../../support/actors.ts';
-import { eraseProfile } from '../../../support/erase.ts';
 import { get, startTestServer } from '../../../support/http.ts';
-import { changeByHand } from '../../../support/import.ts';
 import { approveKey, issue, keysListed, mails, moveByAdmin, request } from '../../../support/keys.ts';
-import { sendDueMails } from '../../../support/mail/due.ts';
-import { insertProfile } from '../../../support/profiles.ts';
+import { sendDueMails } from '../../../support/mail.ts';
+import { changeByHand, eraseProfile, insertProfile } from '../../../support/profiles.ts';
 import { readingOf } from '../../../support/reading.ts';
-import { refusal } from '../../../support/refusal.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
 
 // A suspended key keeps its secret, slot and grant, but its requests are refused.
 

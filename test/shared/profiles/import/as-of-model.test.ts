@@ -3,12 +3,11 @@ import fc from 'fast-check';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
 import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
-import { onBox } from '../../../support/actors.ts';
-import { changeByHand, importLines } from '../../../support/import.ts';
-import { MAIL_CONFIG } from '../../../support/mail/config.ts';
+import { MAIL_CONFIG } from '../../../support/mail.ts';
+import { changeByHand, importLines } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { storedProfiles } from '../../../support/storage/import-model.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { onBox, testClock, testDeps } from '../../../support/world.ts';
 
 // Files, feeds and commands in any order, compared with a model that defines --as-of in the simplest way.
 

@@ -3,11 +3,10 @@ import { DAY_MS, isoTime } from '../../../../shared/clock.ts';
 import { dropErasedProfiles, KEPT_AFTER_ERASURE_MS } from '../../../../shared/db/erasures.ts';
 import { effectsOnKeys, eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
 import { importProfiles, readAsOf } from '../../../../shared/profiles/import/import.ts';
-import { onBox } from '../../../support/actors.ts';
-import { changeByHand, exportText, importLines, jsonLines } from '../../../support/import.ts';
 import { request } from '../../../support/keys.ts';
-import { MAIL_CONFIG } from '../../../support/mail/config.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { MAIL_CONFIG } from '../../../support/mail.ts';
+import { changeByHand, exportText, importLines, jsonLines } from '../../../support/profiles.ts';
+import { onBox, testClock, testDeps } from '../../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 

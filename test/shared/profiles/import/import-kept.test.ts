@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { exportProfile } from '../../../../shared/profiles/export.ts';
-import { changeByHand, importLines, namesById } from '../../../support/import.ts';
+import { changeByHand, importLines, namesById } from '../../../support/profiles.ts';
 import { testClock, testDeps } from '../../../support/world.ts';
 
 const ADA = { id: 7, username: 'Ada' };

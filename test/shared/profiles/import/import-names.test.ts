@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { importLines, namesById } from '../../../support/import.ts';
+import { importLines, namesById } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
 

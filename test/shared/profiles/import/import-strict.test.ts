@@ -3,10 +3,9 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
-import { onBox } from '../../../support/actors.ts';
-import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
-import { MAIL_CONFIG } from '../../../support/mail/config.ts';
-import { testDeps } from '../../../support/world.ts';
+import { MAIL_CONFIG } from '../../../support/mail.ts';
+import { exportText, importLines, jsonLines, namesById } from '../../../support/profiles.ts';
+import { onBox, testDeps } from '../../../support/world.ts';
 
 const OPTIONS = {
   merge: false,

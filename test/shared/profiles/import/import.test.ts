@@ -5,11 +5,10 @@ import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/profiles/line.ts';
-import { onBox } from '../../../support/actors.ts';
-import { exportText, importLines, jsonLines, namesById } from '../../../support/import.ts';
 import { issue } from '../../../support/keys.ts';
-import { MAIL_CONFIG } from '../../../support/mail/config.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { MAIL_CONFIG } from '../../../support/mail.ts';
+import { exportText, importLines, jsonLines, namesById } from '../../../support/profiles.ts';
+import { onBox, testClock, testDeps } from '../../../support/world.ts';
 
 const OPTIONS = {
   merge: false,

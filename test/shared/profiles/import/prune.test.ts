@@ -2,13 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
 import type { PruneOptions } from '../../../../shared/profiles/import/candidates.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
-import { onBox } from '../../../support/actors.ts';
-import { eraseProfile } from '../../../support/erase.ts';
-import { importLines, namesById } from '../../../support/import.ts';
 import { issue, waitingWhile } from '../../../support/keys.ts';
-import { MAIL_CONFIG } from '../../../support/mail/config.ts';
-import { insertProfile } from '../../../support/profiles.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { MAIL_CONFIG } from '../../../support/mail.ts';
+import { eraseProfile, importLines, insertProfile, namesById } from '../../../support/profiles.ts';
+import { onBox, testClock, testDeps } from '../../../support/world.ts';
 
 const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));
 

@@ -3,9 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { formatFault, openSource } from '../../../../shared/profiles/import/source.ts';
-import { importLines, jsonLines } from '../../../support/import.ts';
-import { refusal } from '../../../support/refusal.ts';
-import { tempFolder, testDeps } from '../../../support/world.ts';
+import { importLines, jsonLines } from '../../../support/profiles.ts';
+import { refusal, tempFolder, testDeps } from '../../../support/world.ts';
 
 const LINES = [
   { id: 1, username: 'ada', displayName: 'Ä, b; c\td' },

@@ -1,9 +1,9 @@
 import { expect } from 'bun:test';
-import type { Deps } from '../../../shared/deps.ts';
-import type { ErrorCode } from '../../../shared/errors.ts';
-import { addToken, type NewToken } from '../../../shared/tokens.ts';
-import { onBox } from '../actors.ts';
-import { noteSecretsIn } from '../secret-search.ts';
+import type { Deps } from '../../shared/deps.ts';
+import type { ErrorCode } from '../../shared/errors.ts';
+import { addToken, type NewToken } from '../../shared/tokens.ts';
+import { noteSecretsIn } from './secret-search.ts';
+import { onBox } from './world.ts';
 
 /** Adds a backend's token, with both rights by default; returns the token. */
 export function tokenFor(access: Deps, changes: Partial<NewToken> = {}): string {

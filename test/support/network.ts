@@ -3,10 +3,10 @@ import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { PROJECT } from '../cli.ts';
-import { tempFolder } from '../world.ts';
-import { TEST_CA, testCertificate } from './certificates.ts';
+import { PROJECT } from './cli.ts';
+import { tempFolder } from './world.ts';
 
 /** Caddy with the project's configuration. */
 export type ReverseProxy = { httpsPort: number; httpPort: number; printed: () => string };
@@ -128,4 +128,71 @@ export function through(
     .on('error', reject)
     .end(body);
   return promise;
+}
+
+const FOLDER = join(import.meta.dir, 'certificates');
+
+/** The certificate of the authority that signed the test certificates, for `NODE_EXTRA_CA_CERTS` of a child process. */
+export const TEST_CA_FILE = join(FOLDER, 'ca.pem');
+
+/** The certificate in {@link TEST_CA_FILE}, as PEM text. */
+export const TEST_CA = readFileSync(TEST_CA_FILE, 'utf8');
+
+/**
+ * A test certificate and its key, as PEM text and as files. `localhost` is valid for localhost, 127.0.0.1 and ::1;
+ * `elsewhere` only for mail.example.org. Both are valid from 2020 to 2120.
+ */
+export function testCertificate(name: 'localhost' | 'elsewhere' = 'localhost') {
+  const certFile = join(FOLDER, `${name}.pem`);
+  const keyFile = join(FOLDER, `${name}.key`);
+  return { certFile, keyFile, cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+}
+
+/** One response on a raw connection. */
+export type WireAnswer = { status: number; head: string; body: string };
+
+/** A connection with pipelined requests. `answers` waits for that many responses, or for the end. */
+export function openConnection(port: number): {
+  socket: Socket;
+  send: (text: string) => void;
+  answers: (count: number) => Promise<WireAnswer[]>;
+} {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  let isClosed = false;
+  let wake = () => {};
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+    wake();
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    isClosed = true;
+    wake();
+  });
+  const answers = async (count: number): Promise<WireAnswer[]> => {
+    for (;;) {
+      const found = readAnswers(text);
+      if (found.length >= count || isClosed) return found;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  return { socket, send: (more) => void socket.write(Buffer.from(more, 'latin1')), answers };
+}
+
+/** The complete responses at the start of a string, each with a Content-Length or without a body. */
+export function readAnswers(text: string): WireAnswer[] {
+  const answers: WireAnswer[] = [];
+  for (let from = 0; ; ) {
+    const end = text.indexOf('\r\n\r\n', from);
+    if (end === -1) return answers;
+    const head = text.slice(from, end);
+    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
+    if (text.length < end + 4 + length) return answers;
+    const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0);
+    answers.push({ status, head, body: text.slice(end + 4, end + 4 + length) });
+    from = end + 4 + length;
+  }
 }

@@ -1,0 +1,175 @@
+import { afterAll, mock } from 'bun:test';
+import { Readable, Writable } from 'node:stream';
+import { type CommandOptions, commandEnvironment, type Finished, fromSource, PROJECT, profilectlWords } from './cli.ts';
+import { noteOutput } from './secret-search.ts';
+
+/** The command that runs now: two at once would exchange their arguments, variables and output. */
+let running: Promise<unknown> = Promise.resolve();
+
+/** The number of the next command: a module is evaluated once for each of its names. */
+let next = 0;
+
+/**
+ * Runs `profilectl` without a terminal, as `profilectl` of cli.ts does, but in this process, which takes a fifth of the time:
+ * cli/main.ts is evaluated again, with its own arguments, variables, input and output. For what a command reads, does and
+ * prints. Tests of open files, locks, signals, arguments that are not UTF-8, and of what it loads, start a process.
+ */
+export function runCommand(words: readonly string[], options: CommandOptions = {}): Promise<Finished> {
+  const done = running.then(() => runAlone(words, options));
+  running = done.catch(() => undefined);
+  return done;
+}
+
+async function runAlone(words: readonly string[], options: CommandOptions): Promise<Finished> {
+  const { variables, stdin = '', onError } = options;
+  const [stdout, stderr] = [gather(), gather(onError)];
+  const exit = mock((code: number) => code);
+  const restore = replaceInProcess({
+    argv: [...fromSource(), ...words],
+    env: { ...commandEnvironment(variables), TZ: process.env.TZ },
+    stdin: Readable.from(stdin.length === 0 ? [] : [Buffer.from(stdin)]),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    exit,
+  });
+  try {
+    await import(`../../cli/main.ts?command=${next++}`);
+  } finally {
+    restore();
+  }
+  const printed = { stdout: stdout.text(), stderr: stderr.text() };
+  noteOutput(printed.stdout + printed.stderr);
+  return { code: exit.mock.calls[0]?.[0] ?? -1, ...printed };
+}
+
+/** Replaces these properties of `process`; returns what restores them. */
+function replaceInProcess(values: Partial<Record<keyof NodeJS.Process, unknown>>): () => void {
+  const before = Object.entries(values).map(([name, value]) => {
+    const own = Object.getOwnPropertyDescriptor(process, name) as PropertyDescriptor;
+    Object.defineProperty(process, name, { value, configurable: true, writable: true });
+    return [name, own] as const;
+  });
+  return () => {
+    for (const [name, own] of before) Object.defineProperty(process, name, own);
+  };
+}
+
+/** A stream that keeps what is written to it. */
+function gather(onMore: (text: string) => void = () => {}): { stream: Writable; text: () => string } {
+  const chunks: Buffer[] = [];
+  const text = () => Buffer.concat(chunks).toString();
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => {
+      chunks.push(Buffer.from(chunk));
+      onMore(text());
+      done();
+    },
+  });
+  return { stream, text };
+}
+
+/** `profilectl` in a pseudo-terminal. */
+export type Terminal = {
+  /** Waits until the text has appeared since the last wait; fails after 10 s, with the screen's content. */
+  see: (text: string | RegExp) => Promise<void>;
+  type: (keys: string) => void;
+  /** Waits until a question appears, and types. */
+  answer: (question: string | RegExp, keys: string) => Promise<void>;
+  /** Everything printed so far, without escape sequences. */
+  screen: () => string;
+  /** The same with escape sequences. */
+  raw: () => string;
+  exited: Promise<number>;
+};
+
+/** Keys that are not letters. */
+export const KEY = {
+  enter: '\r',
+  space: ' ',
+  up: '\u001b[A',
+  down: '\u001b[B',
+  ctrlC: '\u0003',
+  ctrlD: '\u0004',
+  ctrlU: '\u0015',
+} as const;
+
+const TIME_LIMIT_MS = 10_000;
+
+/** Wide enough for the longest question with a test run's paths, which would otherwise wrap differently each time. */
+const WIDE = 300;
+
+/** Starts `profilectl` in a terminal, with another command if given. */
+export function openTerminal(
+  words: readonly string[],
+  variables: Record<string, string> = {},
+  command: (words: readonly string[]) => string[] = profilectlWords,
+  columns = WIDE,
+): Terminal {
+  let printed = '';
+  let seenUpTo = 0;
+  let wake = () => {};
+  const decoder = new TextDecoder();
+  const child = Bun.spawn(command(words), {
+    env: commandEnvironment({ TERM: 'xterm', ...variables }),
+    cwd: PROJECT,
+    terminal: {
+      cols: columns,
+      rows: 40,
+      data: (_terminal, bytes) => {
+        printed += decoder.decode(bytes, { stream: true });
+        wake();
+      },
+    },
+  });
+  const screen = () => Bun.stripANSI(printed);
+  afterAll(() => noteOutput(screen()));
+  const see = async (text: string | RegExp) => {
+    const deadline = performance.now() + TIME_LIMIT_MS;
+    for (;;) {
+      const rest = screen().slice(seenUpTo);
+      const at = typeof text === 'string' ? rest.indexOf(text) : rest.search(text);
+      if (at >= 0) {
+        seenUpTo += at;
+        return;
+      }
+      if (performance.now() > deadline) throw new Error(`never saw ${text} in:\n${rest}`);
+      await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
+    }
+  };
+  const type = (keys: string) => void child.terminal?.write(keys);
+  const answer = async (question: string | RegExp, keys: string) => {
+    await see(question);
+    type(keys);
+  };
+  return { see, type, answer, screen, raw: () => printed, exited: child.exited };
+}
+
+/** A ready child process that answers each line with a line. */
+export type LineChild = { send: (line: string) => void; next: () => Promise<string | undefined> };
+
+/** Runs a file until the test file is done. The process prints a line when it is ready. */
+export async function startLineChild(file: string, ...words: string[]): Promise<LineChild> {
+  const child = Bun.spawn([process.execPath, file, ...words], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
+  afterAll(() => child.kill());
+  const lines = linesOf(child.stdout);
+  const next = async () => (await lines.next()).value as string | undefined;
+  await next();
+  return {
+    send: (line) => {
+      child.stdin.write(`${line}\n`);
+      child.stdin.flush();
+    },
+    next,
+  };
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split('\n');
+    text = lines.pop() ?? '';
+    yield* lines;
+  }
+}

@@ -1,0 +1,264 @@
+import { afterAll } from 'bun:test';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { openFile } from '../../shared/db/connect.ts';
+import { MIGRATIONS, migrate } from '../../shared/db/migrate.ts';
+import { cleanEnvironment, LATE_JIT, PROJECT, profilectlWords } from './cli.ts';
+import { noteOutput } from './secret-search.ts';
+import { tempFolder } from './world.ts';
+
+/** A running process of `profilectl serve`. */
+export type ServerProcess = {
+  url: string;
+  port: number;
+  pid: number;
+  /** The output so far. */
+  printed: () => string;
+  /** Waits until the output matches, and returns the match. Fails after a time limit, with the output. */
+  see: (text: RegExp) => Promise<RegExpExecArray>;
+  signal: (name: NodeJS.Signals) => void;
+  /** Sends a signal and returns the exit code. */
+  end: (signal?: NodeJS.Signals) => Promise<number>;
+};
+
+/** Options: another command, environment or folder, another line that contains the URL, a longer time limit. */
+export type ServerProcessOptions = {
+  words?: readonly string[];
+  environment?: Record<string, string>;
+  cwd?: string;
+  listening?: RegExp;
+  patienceMs?: number;
+};
+
+const TIME_LIMIT_MS = 20_000;
+
+/** Starts `profilectl serve` on any port and waits for its URL. Killed when the test file is done. */
+export async function startServerProcess(
+  variables: Record<string, string>,
+  options: ServerProcessOptions = {},
+): Promise<ServerProcess> {
+  const child = Bun.spawn([...(options.words ?? profilectlWords(['serve']))], {
+    env: options.environment ?? cleanEnvironment({ PORT: '0', ...LATE_JIT, ...variables }),
+    cwd: options.cwd ?? PROJECT,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  let printed = '';
+  afterAll(() => {
+    child.kill('SIGKILL');
+    noteOutput(printed);
+  });
+  let wake = () => {};
+  const gather = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      printed += decoder.decode(chunk, { stream: true });
+      wake();
+    }
+  };
+  const gathered = Promise.all([gather(child.stdout), gather(child.stderr)]);
+  const see = async (text: RegExp): Promise<RegExpExecArray> => {
+    const deadline = performance.now() + (options.patienceMs ?? TIME_LIMIT_MS);
+    for (;;) {
+      const found = text.exec(printed);
+      if (found !== null) return found;
+      if (child.exitCode !== null) await gathered;
+      else if (performance.now() < deadline) {
+        await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
+        continue;
+      }
+      const late = text.exec(printed);
+      if (late !== null) return late;
+      throw new Error(`never printed ${text}, but: ${printed}`);
+    }
+  };
+  const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    const code = await child.exited;
+    await gathered;
+    return code;
+  };
+  const [, url = ''] = await see(options.listening ?? /Listening on (https?:\/\/[^"\s]*:\d+)\./);
+  return {
+    url,
+    port: Number(new URL(url).port),
+    pid: child.pid,
+    printed: () => printed,
+    see,
+    signal: (name) => void child.kill(name),
+    end,
+  };
+}
+
+/** A file system for one test, which can be filled, emptied and mounted read-only. */
+export type SmallDisk = {
+  folder: string;
+  /** Fills the disk, but leaves this many bytes free. */
+  fill: (leave?: number) => void;
+  empty: () => void;
+  /** Mounts the same files read-only at another path, which it returns. */
+  showReadOnly: () => string;
+};
+
+/** Why no file system can be mounted here (that needs root, as in CI), or null if one can. */
+export const NO_MOUNT = mountFault();
+
+function run(...words: string[]): number {
+  return Bun.spawnSync(words, { stdout: 'ignore', stderr: 'ignore' }).exitCode;
+}
+
+function mountFault(): string | null {
+  if (process.platform !== 'linux') return 'a file system can be mounted on Linux only';
+  const folder = join(tempFolder(), 'probe');
+  mkdirSync(folder);
+  if (run('mount', '-t', 'tmpfs', '-o', 'size=64k', 'profile-lookup-test', folder) !== 0)
+    return 'mounting is not permitted';
+  run('umount', folder);
+  return null;
+}
+
+/** Mounts a tmpfs of this many bytes, and unmounts it when the test file is done. */
+export function mountSmallDisk(bytes: number): SmallDisk {
+  const parent = tempFolder();
+  const folder = join(parent, 'disk');
+  const readOnly = join(parent, 'read-only');
+  mkdirSync(folder);
+  mkdirSync(readOnly);
+  if (run('mount', '-t', 'tmpfs', '-o', `size=${bytes},mode=0700`, 'profile-lookup-test', folder) !== 0) {
+    throw new Error('The file system could not be mounted.');
+  }
+  afterAll(() => {
+    // A lazy unmount, because processes may still have files open.
+    run('umount', '-l', readOnly);
+    run('umount', '-l', folder);
+  });
+  const filler = join(folder, 'filler');
+  const freeBytes = () => {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  };
+  return {
+    folder,
+    fill: (leave = 0) => writeFileSync(filler, Buffer.alloc(Math.max(0, freeBytes() - leave))),
+    empty: () => rmSync(filler),
+    showReadOnly: () => {
+      if (run('mount', '--bind', folder, readOnly) + run('mount', '-o', 'remount,bind,ro', readOnly) !== 0) {
+        throw new Error('The file system could not be mounted a second time.');
+      }
+      return readOnly;
+    },
+  };
+}
+
+/** Whether libfiu's programs are installed (Debian: fiu-utils), which make system calls of another process fail. */
+export const HAS_LIBFIU = Bun.which('fiu-run') !== null && Bun.which('fiu-ctrl') !== null;
+
+/** A server whose system calls can be made to fail. */
+export type FaultyServer = ServerProcess & {
+  /** From now on, these calls (by libfiu's name, `posix/io/rw/pread`) fail with this probability. */
+  fail: (call: string, probability: number) => void;
+  /** From now on, these calls work again. */
+  heal: (call: string) => void;
+};
+
+/** Starts `profilectl serve` under libfiu, at first without failures. Killed when the test file is done. */
+export async function startFaultyServer(variables: Record<string, string>): Promise<FaultyServer> {
+  const control = join(tempFolder(), 'fiu');
+  const words = ['fiu-run', '-x', '-f', control, ...profilectlWords(['serve'])];
+  const server = await startServerProcess(variables, { words });
+  const sendCommand = (command: string) => {
+    const done = Bun.spawnSync(['fiu-ctrl', '-f', control, '-c', command, String(server.pid)]);
+    const said = done.stdout.toString() + done.stderr.toString();
+    if (done.exitCode !== 0 || said !== '') throw new Error(`fiu-ctrl did not do "${command}": ${said}`);
+  };
+  return {
+    ...server,
+    fail: (call, probability) => sendCommand(`enable_random name=${call},probability=${probability}`),
+    heal: (call) => sendCommand(`disable name=${call}`),
+  };
+}
+
+/** Whether a process has a file open; Linux only. */
+export function isOpenIn(pid: number, path: string): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((name) => readlinkSync(`/proc/${pid}/fd/${name}`) === path);
+  } catch {
+    return false; // It has closed a file, or ended.
+  }
+}
+
+/** The memory that a process now uses, in bytes; Linux only. */
+export function residentBytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes ?? 0) * 1024;
+}
+
+/** A process's peak memory in bytes; Linux only. The usage reported at its end would include its parent's. */
+export async function peakBytesOf(child: { pid: number; exited: Promise<unknown> }): Promise<number> {
+  let peak = 0;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, peakBytesSoFar(child.pid));
+  }, 10);
+  await child.exited;
+  clearInterval(timer);
+  return peak;
+}
+
+/** The peak memory of a process so far, in bytes; 0 once it has ended; Linux only. */
+export function peakBytesSoFar(pid: number): number {
+  try {
+    const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(kilobytes ?? 0) * 1024;
+  } catch {
+    return 0; // It has ended.
+  }
+}
+
+/** Whether strace (Debian: strace) is installed and permitted to trace, for watching and failing system calls. */
+export const HAS_STRACE =
+  Bun.which('strace') !== null && Bun.spawnSync(['strace', '-qq', '-o', '/dev/null', 'true']).success;
+
+const NEXT = readFileSync(join(PROJECT, 'test/fixtures/next-version.sql'), 'utf8');
+
+/** The migrations of a made-up next version. */
+export const NEXT_MIGRATIONS: readonly string[] = [...MIGRATIONS, NEXT];
+
+/** Makes a database as the current version does, or with these migrations. `fill` are statements that add content. */
+export function makeDatabase(path: string, fill: readonly string[] = [], migrations = MIGRATIONS): void {
+  const sqlite = openFile(path, 1000);
+  migrate(sqlite, path, migrations);
+  for (const statement of fill) sqlite.run(statement);
+  sqlite.close();
+}
+
+/** A program's folder, and the command that runs its `profilectl` from source. */
+export type Program = { folder: string; words: string[] };
+
+/** Copies the program as the made-up next version 99.0.0, with one more migration. */
+export function nextVersion(): Program {
+  const folder = tempFolder();
+  for (const part of ['cli', 'server', 'shared', 'drizzle', 'package.json', 'tsconfig.json']) {
+    cpSync(join(PROJECT, part), join(folder, part), { recursive: true });
+  }
+  symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
+  const edit = (file: string, before: string | RegExp, after: string) => {
+    const text = readFileSync(join(folder, file), 'utf8');
+    const edited = text.replace(before, () => after);
+    if (edited === text) throw new Error(`${file} has changed: adapt nextVersion().`);
+    writeFileSync(join(folder, file), edited);
+  };
+  edit('package.json', /"version": "[^"]+"/, '"version": "99.0.0"');
+  edit('shared/db/migrate.ts', '= [first];', `= [first, ${JSON.stringify(NEXT)}];`);
+  return { folder, words: [process.execPath, '--no-env-file', join(folder, 'cli/main.ts')] };
+}

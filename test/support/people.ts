@@ -1,0 +1,105 @@
+import { addAdmin, findAdmin } from '../../shared/admins.ts';
+import type { Opened } from '../../shared/db/connect.ts';
+import type { TicketKind } from '../../shared/db/schema/sign-in.ts';
+import { write } from '../../shared/db/write.ts';
+import type { Deps } from '../../shared/deps.ts';
+import { handOver } from '../../shared/sign-in/hand-over.ts';
+import {
+  beginPasskeySignIn,
+  beginRegistration,
+  invite,
+  register,
+  signInByPasskey,
+} from '../../shared/sign-in/passkeys.ts';
+import { beginSignIn, readSignIn, type Session, type SignedAs } from '../../shared/sign-in/sessions.ts';
+import { addToken } from '../../shared/tokens.ts';
+import { type Authenticator, createAuthenticator } from './authenticator.ts';
+import { notedRandom } from './secret-search.ts';
+import { onBox } from './world.ts';
+
+/** Hands over the owner of a profile with a backend's token, and returns the ticket in the URL. */
+export function ticketFor(access: Deps, uid: number, openedBy = openerFor(access)): string {
+  return new URL(handOver(access, { uid }, openedBy).address).searchParams.get('ticket') as string;
+}
+
+/** Adds a backend's token for handing over users, and returns its identifier. */
+export function openerFor(access: Deps, name = `backend ${Bun.randomUUIDv7()}`): string {
+  return addToken(access, { name, rights: ['sign-ins'], excludesContactFields: false }, onBox('root')).identifier;
+}
+
+/** What a sign-in records about the browser. */
+export const CLIENT = { address: '192.0.2.7', agent: 'A browser' };
+
+/** The owner of a profile, for {@link signedIn} and for functions about all of a person's sign-ins. */
+export function ownerOf(profileId: number): SignedAs {
+  return { profileId, adminId: null };
+}
+
+/** Signs a person in without a code or a passkey, and returns the token. */
+export function signedIn(access: Deps, as: SignedAs, client = CLIENT): string {
+  return write(access.db, (tx) => beginSignIn(tx, access, as, client));
+}
+
+/** Makes codes predictable: they alone request five bytes, which count up. `lastCode` is the latest code. */
+export function countingCodes(start = 1) {
+  let next = start;
+  return {
+    random: (bytes: number) => {
+      if (bytes !== 5) return notedRandom(bytes);
+      const drawn = new Uint8Array(5);
+      new DataView(drawn.buffer).setUint32(1, next++);
+      return drawn;
+    },
+    lastCode: () =>
+      [...(next - 1).toString(32).padStart(8, '0')]
+        .map((digit) => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'[Number.parseInt(digit, 32)])
+        .join(''),
+  };
+}
+
+/** The secret in a link for registering a passkey. */
+export function secretOf(address: string): string {
+  return new URL(address).hash.slice(1);
+}
+
+/** Registers a passkey of this authenticator, or of a new one, with such a link. */
+export async function registerAt(
+  access: Deps,
+  address: string,
+  name = 'Laptop',
+  made?: Authenticator,
+): Promise<Authenticator> {
+  const secret = secretOf(address);
+  const { challenge, party, user } = beginRegistration(access, secret);
+  const authenticator = made ?? createAuthenticator(party);
+  await register(access, secret, { credential: authenticator.register(challenge, user.handle), name }, CLIENT);
+  return authenticator;
+}
+
+/** Adds an admin with one passkey. */
+export async function enrol(access: Deps, name: string): Promise<Authenticator> {
+  return registerAt(access, addAdmin(access, name, onBox('root')).address);
+}
+
+/** Signs in with a passkey; returns the session and its token. */
+export async function signIn(access: Deps, authenticator: Authenticator): Promise<{ token: string; session: Session }> {
+  const { challenge } = beginPasskeySignIn(access);
+  const token = await signInByPasskey(access, authenticator.assert(challenge), CLIENT);
+  return { token, session: readSignIn(access, token) as Session };
+}
+
+/** Makes another link for an admin. */
+export function linkFor(access: Deps, name: string): string {
+  return write(access.db, (tx) => invite(tx, access, findAdmin(tx, name))).address;
+}
+
+/** The number of one-time secrets of a kind, including expired ones. */
+export function countTickets({ $client }: Opened, kind: TicketKind): number {
+  const found = $client.query<{ n: number }, [string]>('SELECT count(*) AS n FROM tickets WHERE kind = ?');
+  return found.get(kind)?.n ?? 0;
+}
+
+/** The number of sign-ins, including expired ones. */
+export function countSignInRows({ $client }: Opened): number {
+  return $client.query<{ n: number }, []>('SELECT count(*) AS n FROM sign_ins').get()?.n ?? 0;
+}
