@@ -43,7 +43,7 @@ describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])(
       const { cookie, identifier, services, expectNothing } = await world();
       const answer = await visit({ services }, formPath(identifier), { form, cookie });
       expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
-      expect(answer.body).toContain('You are no longer signed in; nothing was done.');
+      expect(answer.body).toContain('You are not signed in, or your session has expired; nothing was done.');
       expectNothing();
       expect((await ask({ services }, '/developers/keys', { cookie })).status).toBe(303);
     });

@@ -9,6 +9,7 @@ import * as keys from '../../../shared/db/schema/keys.ts';
 import { mails } from '../../../shared/db/schema/mails.ts';
 import * as people from '../../../shared/db/schema/people.ts';
 import * as profiles from '../../../shared/db/schema/profiles.ts';
+import * as signIn from '../../../shared/db/schema/sign-in.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { write } from '../../../shared/db/write.ts';
 import { looseModes } from '../../../shared/file-mode.ts';
@@ -24,7 +25,7 @@ const path = (name: string) => join(folder, name, 'profiles.db');
 
 test('the tables are those of the schema in the program', () => {
   const db = openDatabase(path('schema'), 'serve');
-  expect(tablesOf(db.$client)).toEqual(tablesIn({ ...keys, mails, ...people, ...profiles, events }));
+  expect(tablesOf(db.$client)).toEqual(tablesIn({ ...keys, mails, ...people, ...profiles, ...signIn, events }));
   db.$client.close();
 });
 
