@@ -35,8 +35,6 @@ CREATE TABLE `profiles` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`revision` integer NOT NULL,
 	`written_at` integer NOT NULL,
-	`generation` integer DEFAULT 0 NOT NULL,
-	`address_changes` integer DEFAULT 0 NOT NULL,
 	`followers_count` real NOT NULL,
 	`show_followers_count` integer NOT NULL,
 	`show_on_leaderboard` integer NOT NULL,

@@ -63,8 +63,8 @@ export function noRemarks(): Remarks {
 /** A stored profile: its row, and its names, the username first. */
 export type Held = { row: HeldRow; names: Name[] };
 
-/** The maximum size of a profile with its links in responses, and of its aliases, as JSON in bytes. */
-const MAX_BYTES = { shown: 64 * 1_024, aliases: 160 * 1_024 };
+/** The maximum size of a profile with its links in responses, in bytes. */
+const MAX_SHOWN_BYTES = 64 * 1_024;
 
 const NO_LINKS = '{"links":[]}';
 
@@ -130,7 +130,7 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
     }
     const row = rowOf(profile);
     const { names, repeated } = namesOf(profile);
-    const tooLarge = sizeFault(row, names);
+    const tooLarge = sizeFault(row);
     if (tooLarge !== null) return refused(tooLarge);
     const taken = heldByOther(id, names, row.authId, free === undefined ? held : null);
     if (taken !== null) return { refusal: taken, isHeld: true };
@@ -183,15 +183,7 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
     const isRenamed = !isSameNames(held.names, names);
     const isMoved = isRenamed || row.email !== old.email || row.authId !== old.authId || wasBanned !== isBanned;
     if (isMoved || isFree) {
-      statements.move.run(
-        ...contentOf(row),
-        writtenAt,
-        row.email,
-        row.authId,
-        Number(!isSameAddress(row.email, old.email)),
-        Number(isMoved),
-        id,
-      );
+      statements.move.run(...contentOf(row), writtenAt, row.email, row.authId, Number(isMoved), id);
     } else if (isOtherContent(row, old)) statements.setContent.run(...contentOf(row), writtenAt, id);
     else if (confirms) statements.stamp.run(writtenAt, id);
     if (!isRenamed && !isFree) return;
@@ -256,13 +248,13 @@ function prepareStatements(sqlite: Sqlite) {
     authHolder: sqlite.query<{ id: number }, [string]>('SELECT id FROM profiles WHERE auth_id = ?'),
     erasedAt: sqlite.query<{ at: number }, [number]>('SELECT at FROM erased_profiles WHERE id = ?'),
     insert: sqlite.query(
-      `INSERT INTO profiles (${content.join(', ')}, email, auth_id, id, revision, generation)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ${random}, ${random})`,
+      `INSERT INTO profiles (${content.join(', ')}, email, auth_id, id, revision)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ${random})`,
     ),
     // Counts and links change most often; an UPDATE of all columns would write all indexes.
     setContent: sqlite.query(`UPDATE profiles SET ${set} WHERE id = ?`),
     move: sqlite.query(
-      `UPDATE profiles SET ${set}, email = ?, auth_id = ?, address_changes = address_changes + ?,
+      `UPDATE profiles SET ${set}, email = ?, auth_id = ?,
         revision = iif(?, ${random}, revision) WHERE id = ?`,
     ),
     stamp: sqlite.query('UPDATE profiles SET written_at = ? WHERE id = ?'),
@@ -319,20 +311,13 @@ function heldName(position: number, name: string, holder: number): Refusal {
   };
 }
 
-/** Why a profile is too large to be shown, or for a line that imports it again. */
-function sizeFault({ profile, links }: Row, names: readonly Name[]): Refusal | null {
+function sizeFault({ profile, links }: Row): Refusal | null {
   // A UTF-16 unit takes at most three bytes.
-  if (3 * (profile.length + links.length) > MAX_BYTES.shown) {
-    const bytes = Buffer.byteLength(profile) + Buffer.byteLength(links);
-    if (bytes > MAX_BYTES.shown) {
-      return wholeLine(
-        `the profile and its links would need ${Math.ceil(bytes / 1024)} KiB when shown, and 64 KiB are allowed`,
-        'the profile and its links would need more than 64 KiB when shown',
-      );
-    }
-  }
-  // A name has at most 64 characters of 4 bytes, a quote at each end and a comma.
-  if (names.length * 259 <= MAX_BYTES.aliases) return null;
-  const bytes = Buffer.byteLength(JSON.stringify(names.map(({ name }) => name)));
-  return bytes <= MAX_BYTES.aliases ? null : fieldRefusal('aliases', 'have more than 160 KiB');
+  if (3 * (profile.length + links.length) <= MAX_SHOWN_BYTES) return null;
+  const bytes = Buffer.byteLength(profile) + Buffer.byteLength(links);
+  if (bytes <= MAX_SHOWN_BYTES) return null;
+  return wholeLine(
+    `the profile and its links would need ${Math.ceil(bytes / 1024)} KiB when shown, and 64 KiB are allowed`,
+    'the profile and its links would need more than 64 KiB when shown',
+  );
 }

@@ -8,11 +8,9 @@ import { checkedFold } from './name.ts';
 const COLUMNS = {
   id: profiles.id,
   revision: profiles.revision,
-  generation: profiles.generation,
   username: profiles.username,
   banned: profiles.banned,
   email: profiles.email,
-  addressChanges: profiles.addressChanges,
 };
 
 /** The columns of a profile that keys, sign-ins and versions depend on. The e-mail address is private. */

@@ -53,16 +53,32 @@ export function parseLine(text: string): ProfileLine | LineRefusal {
   }
   if (!isObject(value)) return { id: null, ...wholeLine('the line must be an object') };
   const isDeletion = value.deleted === true;
+  const long = isDeletion ? undefined : LISTS.find((field) => lengthOf(value[field]) > MAX_ENTRIES[field]);
+  if (long !== undefined) {
+    return { id: idOf(value), ...fieldRefusal(long, `may have at most ${MAX_ENTRIES[long]} entries`) };
+  }
   const lost = lostNumbers(text, value);
   // A deletion needs only its id.
   const parsed = Line.safeParse(isDeletion ? { id: value.id } : value);
   if (parsed.success && lost.length === 0) return isDeletion ? deletionOf(parsed.data.id) : lineOf(parsed.data, []);
   const { dropped, faults } = sorted(value, parsed.error?.issues ?? []);
   const all = [...faults, ...lost.filter(({ field }) => faults.every((fault) => fault.field !== field))];
-  const id = Line.shape.id.safeParse(value.id);
-  if (all.length > 0) return { id: id.success ? id.data : null, ...together(all) };
+  if (all.length > 0) return { id: idOf(value), ...together(all) };
   // What was forgiven is no longer in the value.
   return lineOf(Line.parse(value), dropped);
+}
+
+/**
+ * A line with more would take too long, above all if all of them are bad. So many aliases and the largest profile still fit
+ * into an export line that can be imported.
+ */
+const MAX_ENTRIES = { aliases: 500, badges: 2_500, links: 2_500 } as const;
+const LISTS = ['aliases', 'badges', 'links'] as const;
+
+const lengthOf = (value: unknown) => (Array.isArray(value) ? value.length : 0);
+
+function idOf({ id }: Record<string, unknown>): number | null {
+  return Line.shape.id.safeParse(id).data ?? null;
 }
 
 const CANONICAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -7,7 +7,7 @@ import { openDatabase } from '../../shared/files/open.ts';
 import { createApplier, noRemarks } from '../../shared/profiles/apply.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import type { Line } from '../../shared/profiles/fields.ts';
-import { findProfile } from '../../shared/profiles/find.ts';
+import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import type { ImportDeps, ImportOptions } from '../../shared/profiles/import/batches.ts';
 import { importProfiles } from '../../shared/profiles/import/import.ts';
 import { MAIL_CONFIG } from './mail.ts';
@@ -75,7 +75,11 @@ export function changeByHand(deps: Deps, username: string, changes: Omit<Line, '
   const applier = createApplier(deps.db.$client, { merge: true, onKeys, asOfMs: null, confirms: true });
   const { id } = findProfile(deps.db, username);
   const line = { id, fields: { id, ...changes }, dropped: [] };
-  const outcome = write(deps.db, (tx) => applier.apply(tx, line, deps.clock.nowMs(), noRemarks()));
+  const outcome = write(deps.db, (tx) => {
+    // It may have been erased meanwhile.
+    readProfile(tx, id);
+    return applier.apply(tx, line, deps.clock.nowMs(), noRemarks());
+  });
   if (outcome !== 'imported') throw new Error(JSON.stringify(outcome));
 }
 

@@ -20,13 +20,6 @@ export const profiles = sqliteTable(
      * are skipped (`isNewer` in `shared/profiles/apply.ts`).
      */
     writtenAt: integer('written_at').notNull(),
-    /**
-     * Distinguishes the row from an earlier one with the same id: a random number of 53 bits that INSERT draws and
-     * UPDATE never changes. Sign-ins are bound to it.
-     */
-    generation: integer().notNull().default(0),
-    /** How many times the e-mail address has changed by more than letter case. Sign-ins are bound to it. */
-    addressChanges: integer('address_changes').notNull().default(0),
     /** The true number; what clients see may hide it. */
     followersCount: real('followers_count').notNull(),
     showFollowersCount: integer('show_followers_count', { mode: 'boolean' }).notNull(),

@@ -17,7 +17,8 @@ export type Waiting = {
   take: () => Map<number, WaitingLine[]>;
 };
 
-const MAX_WAITING = { lines: 100_000, characters: 64 * 1024 * 1024 };
+/** Of a profile few, because each refusal of one of its lines looks at all of them again. */
+const MAX_WAITING = { lines: 100_000, ofProfile: 20, characters: 64 * 1024 * 1024 };
 
 /** The refusal of a line behind one of the same profile that waits. */
 export const WAITS_BEHIND = wholeLine('an earlier line of the same profile waits for a name of another profile');
@@ -31,6 +32,7 @@ export function createWaiting(): Waiting {
       if (count.lines >= MAX_WAITING.lines || count.characters >= MAX_WAITING.characters) return false;
       const { id } = entry.line;
       const lines = linesOf.get(id);
+      if (lines !== undefined && lines.length >= MAX_WAITING.ofProfile) return false;
       if (lines === undefined) linesOf.set(id, [entry]);
       else lines.push(entry);
       count.lines++;

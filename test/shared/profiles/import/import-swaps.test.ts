@@ -68,3 +68,14 @@ test('however names are passed around, many batches have the same result as one 
     { numRuns: rounds(25) },
   );
 }, 30_000);
+
+test('of very many lines of one profile that wait for a name, the last ones are refused at once', async () => {
+  const deps = testDeps();
+  await importLines(deps, named('ada', 'bob'));
+  const lines = Array.from({ length: 3_000 }, (_, viewsCount) => ({ id: 2, username: 'ada', viewsCount }));
+  expect(await importLines(deps, [...lines, { id: 1, username: 'eve' }])).toMatchObject({
+    imported: 21,
+    refused: { length: 2_980 },
+  });
+  expect(await namesById(deps)).toEqual({ 1: ['eve'], 2: ['ada'] });
+}, 30_000);
