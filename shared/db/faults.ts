@@ -60,6 +60,10 @@ function isFileFault(error: unknown): boolean {
 
 function unusable(path: string, cause: unknown): AppError {
   const code = (cause as { code?: string }).code ?? 'unknown fault';
+  if (/^SQLITE_IOERR_SHM/.test(code)) {
+    const sentence = `The file system of ${path} can't share memory between processes, which SQLite needs (${code}); use a local disk, not NFS, SMB or FUSE.`;
+    return fileRefusal(sentence, cause);
+  }
   const sentence = `The database ${path} can't be used (${code}); check the file, its folder and its disk.`;
   return fileRefusal(foreignOwner(path) ?? sentence, cause);
 }

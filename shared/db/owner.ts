@@ -15,22 +15,33 @@ import { userName } from '../user.ts';
 const { O_CREAT, O_NOFOLLOW, O_WRONLY, R_OK, W_OK, X_OK } = constants;
 
 /**
- * Checks whether this process can't read and write a file because the file, or a folder above it, belongs to another
- * user. Returns a sentence that names both users; null if that is not the problem.
+ * Checks whether this process can't read and write a database because the file, its folder, or one above belongs to another
+ * user. Returns a sentence that names both users and what helps; null if that is not the problem.
  */
 export function foreignOwner(path: string): string | null {
   const file = resolve(path);
-  const [nearest, ...others] = foldersAbove(file).filter((folder) => statOf(folder) !== undefined);
-  const fault = faultOf(file, R_OK | W_OK) ?? (nearest === undefined ? null : faultOf(nearest, W_OK | X_OK));
-  return others.reduce((found, folder) => found ?? faultOf(folder, X_OK), fault);
+  const above = foldersAbove(file).filter((folder) => statOf(folder) !== undefined);
+  const [folder = '/', ...others] = above;
+  return (
+    faultOf(file, R_OK | W_OK, folder) ??
+    faultOf(folder, W_OK | X_OK, folder) ??
+    others.reduce<string | null>((found, one) => found ?? faultOf(one, X_OK, null), null)
+  );
 }
 
 /** A sentence if another user owns the file or folder and this user may not access it; null otherwise. */
-function faultOf(path: string, access: number): string | null {
+function faultOf(path: string, access: number, databaseFolder: string | null): string | null {
   const stat = statOf(path);
   if (stat === undefined || isAllowed(path, access) || stat.uid === process.geteuid?.()) return null;
-  const owner = userName(stat.uid);
-  return `${path} belongs to the user ${owner}, and this runs as ${userName()}, who may not access it; run it as ${owner}, for example with "sudo -u ${owner}".`;
+  const [owner, user] = [userName(stat.uid), userName()];
+  // Nothing should run as root only because a volume was mounted with a folder of root's.
+  const way =
+    stat.uid !== 0
+      ? `run it as ${owner}, for example with "sudo -u ${owner}".`
+      : databaseFolder === null
+        ? 'put the database elsewhere.'
+        : `give it the folder, as root: "chown -R ${process.geteuid?.()} ${databaseFolder}".`;
+  return `${path} belongs to the user ${owner}, and this runs as ${user}, who may not access it; ${way}`;
 }
 
 function foldersAbove(folder: string): string[] {

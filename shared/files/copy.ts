@@ -8,6 +8,7 @@ import { schemaState, schemaVersion } from '../db/migrate.ts';
 import { realPath } from '../db/real-path.ts';
 import { prepareWrite } from '../db/write.ts';
 import { AppError, fileRefusal } from '../errors.ts';
+import { userName } from '../user.ts';
 
 /** The contents of an intact database file. `schema` is the number of its migrations. */
 export type Verified = { bytes: number; profiles: number; keys: number; schema: number };
@@ -54,9 +55,9 @@ export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
  * step. Throws `refused`, and leaves no file behind, if the name is taken, the disk is full, or the copy is damaged.
  */
 export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'copy' | 'verify') => void): Verified {
-  refuseExisting(target);
   const unfinished = `${target}.unfinished`;
   return withFault(sqlite.filename, target, () => {
+    refuseExisting(target);
     try {
       closeSync(openSync(unfinished, 'wx', 0o600));
     } catch (error) {
@@ -182,6 +183,10 @@ function withFault<T>(source: string, target: string, act: () => T): T {
     return act();
   } catch (error) {
     if (error instanceof AppError) throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (/^(EACCES|EPERM|EROFS)$/.test(code)) {
+      throw fileRefusal(`${target} can't be written by ${userName()} (${code}); choose another folder.`, error);
+    }
     throw databaseFault(isDamage(error) ? source : target, error) ?? error;
   }
 }

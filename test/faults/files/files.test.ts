@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { join } from 'node:path';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { startServerProcess } from '../../support/machine.ts';
+import { HAS_STRACE, startServerProcess } from '../../support/machine.ts';
 import { startSmtp } from '../../support/mail.ts';
 import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
@@ -145,4 +145,14 @@ describe('secrets from files', () => {
     expect(done.stdout + done.stderr).not.toContain('p@ss');
     expect(smtp.received.map((mail) => mail.user)).toEqual(['mailer']);
   }, 30_000);
+});
+
+test.skipIf(!HAS_STRACE)('a file system that can’t share memory, such as of NFS, SMB or FUSE, is named as that', () => {
+  const deps = testDeps();
+  const path = deps.config.databasePath;
+  const strace = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'inject=mmap:error=ENODEV', '-P', `${path}-shm`];
+  const { stderr } = Bun.spawnSync([...strace, ...profilectlWords(['keys', 'list', '--db', path])], {
+    env: cleanEnvironment(),
+  });
+  expect(stderr.toString()).toContain('use a local disk, not NFS, SMB or FUSE');
 });
