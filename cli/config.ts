@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import { systemClock } from '../shared/clock.ts';
+import { isoTime, systemClock } from '../shared/clock.ts';
 import { type ConfigReport, reportConfig } from '../shared/config/check.ts';
 import { checkDatabasePath } from '../shared/config/values.ts';
 import { createMailDeps } from '../shared/deps.ts';
 import { AppError } from '../shared/errors.ts';
+import { isMailAddress } from '../shared/mail/address.ts';
+import { testMail } from '../shared/mail/texts/other-mails.ts';
 import { cleanForTerminal } from '../shared/text.ts';
-import { tryMail } from '../shared/upkeep/mail-test.ts';
 import { configOf } from './configuration.ts';
 import { globalsOf } from './context.ts';
 import { counted, print, printJson, table } from './terminal/output.ts';
@@ -42,7 +43,7 @@ set, 75 try again later. Accepted does not mean delivered: check the mailbox.
 Example:
   profilectl mail test ada@example.org`,
     )
-    .action((address: string, _options: unknown, command: Command) => testMail(address, command));
+    .action((address: string, _options: unknown, command: Command) => sendTestMail(address, command));
 }
 
 function checkConfig(command: Command): void {
@@ -62,17 +63,24 @@ function reportText({ variables, faults, warnings }: ConfigReport): string {
   return `${table(['Variable', 'Value', 'From'], rows)}\n\n${below}`;
 }
 
-async function testMail(address: string, command: Command): Promise<void> {
+/** Sends a test mail like a mail with a secret. */
+async function sendTestMail(to: string, command: Command): Promise<void> {
   const globals = globalsOf(command);
   const config = configOf(globals);
-  const { mail } = config;
-  await tryMail(createMailDeps(config), address);
-  const where = mail?.kind === 'server' ? { server: `${mail.host}:${mail.port}` } : { folder: mail?.folder ?? '' };
-  if (globals.json) printJson({ to: address, accepted: true, ...where });
+  const { mail, publicName, publicUrl, contact } = config;
+  if (!isMailAddress(to)) throw new AppError('usage', 'The address must be one plain e-mail address.');
+  const mailer = await createMailDeps(config).mailer();
+  if (mail === null || mailer === null) {
+    throw new AppError('refused', 'MAIL_URL is not set; set it to smtp://user:password@host:587, or to file:<folder>.');
+  }
+  const sentAt = isoTime(systemClock.nowMs());
+  const delivery = await mailer.send({ ...testMail({ sentAt, publicName, publicUrl, contact }), to });
+  if (delivery.outcome !== 'accepted') {
+    const isPermanent = delivery.outcome === 'refused' && delivery.permanent;
+    throw new AppError(isPermanent ? 'refused' : 'try_later', delivery.reason);
+  }
+  const where = mail.kind === 'server' ? { server: `${mail.host}:${mail.port}` } : { folder: mail.folder };
+  if (globals.json) printJson({ to, accepted: true, ...where });
   else
-    print(
-      where.folder !== undefined
-        ? `Written to the folder ${where.folder}.`
-        : `${where.server} accepted the mail to ${address}.`,
-    );
+    print('folder' in where ? `Written to the folder ${where.folder}.` : `${where.server} accepted the mail to ${to}.`);
 }

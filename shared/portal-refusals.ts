@@ -30,12 +30,6 @@ export const PORTAL_REFUSALS = {
     isLogged: true,
     headers: () => retryAfter({ retryAfterSeconds: 60 }),
   },
-  too_many_pages: {
-    status: 503,
-    sentence: 'Too many pages are being requested; try again.',
-    headers: retryAfter,
-    when: 'too many requests are in progress',
-  },
   no_sign_in: { status: 503, sentence: 'You can’t sign in here yet; nothing was done.' },
   signed_out: { status: 403, sentence: 'You are not signed in, or your session has expired; nothing was done.' },
   /** A body of `/manage/v1` that breaks a rule. */
@@ -56,7 +50,6 @@ export const PORTAL_REFUSALS = {
     when: 'the body is not application/json',
   },
   /** Profiles that a backend sends to `/manage/v1/profiles`. */
-  lines_refused: { status: 422, when: 'lines were refused; without `partial=1` nothing was imported' },
   too_many_lines: {
     status: 413,
     when: 'the body has more lines or bytes than a request may have; the sentence names the limit',

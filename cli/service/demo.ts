@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { addAdmin } from '../../shared/admins.ts';
-import { isBinary } from '../../shared/binary.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
@@ -16,7 +15,7 @@ import type { Invitation } from '../../shared/sign-in/passkeys.ts';
 import { shellWord } from '../../shared/text.ts';
 import { operatorOf } from '../database.ts';
 import { print } from '../terminal/output.ts';
-import { vacuumCommand } from './serve.ts';
+import { isBinary, vacuumCommand } from './serve.ts';
 
 const PORT = 3000;
 const PROFILE = 'Ada';

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { ServerOptions } from '../../server/main.ts';
-import { isBinary } from '../../shared/binary.ts';
 import { configWarnings } from '../../shared/config/check.ts';
 import { createDeps, type ServerDeps } from '../../shared/deps.ts';
 import { configOf } from '../configuration.ts';
@@ -58,4 +57,9 @@ export function vacuumCommand(databasePath: string): Pick<ServerOptions, 'vacuum
   const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
   const options = ['--from-server', thisProgram(), '--json', '--db', resolve(databasePath)];
   return { vacuum: { command: [...program, 'db', 'vacuum', ...options] } };
+}
+
+/** Whether this program runs as the binary that `cli/build.ts` makes, and not from source. */
+export function isBinary(): boolean {
+  return Bun.main.startsWith('/$bunfs/');
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { linkSync, renameSync, unlinkSync } from 'node:fs';
 import { access, constants, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import { encode, wrap } from 'nodemailer/lib/qp';
 import { isoTime, systemClock } from '../clock.ts';
-import { giveName } from '../give-name.ts';
 import { isLoopback } from '../net.ts';
 import { cleanForTerminal } from '../text.ts';
 import { isMailAddress } from './address.ts';
@@ -270,4 +270,21 @@ function folderRefusal(folder: string, error: unknown): Delivery {
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
   const advice = isFull ? 'free some space there' : 'check that MAIL_URL names a folder that this user may write to';
   return refusal(`The mail could not be written to the folder ${folder} (${code}); ${advice}.`, !isFull);
+}
+
+/** The errors of file systems without hard links. */
+const NO_LINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
+
+/** Renames a finished file without replacing another: returns false if the name is in use. Throws the file system's errors. */
+function giveName(unfinished: string, path: string): boolean {
+  try {
+    linkSync(unfinished, path);
+    unlinkSync(unfinished);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    if (!NO_LINKS.includes(code)) throw error;
+    renameSync(unfinished, path);
+  }
+  return true;
 }

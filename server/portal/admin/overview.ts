@@ -1,7 +1,7 @@
 import type { ImportStatus } from '../../../shared/files/status.ts';
 import { bytesText, countText, numberText } from '../../../shared/text.ts';
-import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/upkeep/overview.ts';
 import { countRequests, type Outcomes, USAGE_OUTCOMES } from '../../../shared/usage/outcomes.ts';
+import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/usage/overview.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { factList, keyLink, nameOf } from '../html/key-facts.ts';
