@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { readEnvironment } from '../../shared/config/environment.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { openDatabase } from '../../shared/files/open.ts';
-import type { SessionStatus } from '../../shared/files/session-status.ts';
 import { readStatus, type Status } from '../../shared/files/status.ts';
 import type { MailStatus } from '../../shared/mail/outbox.ts';
 import { bytesText, cleanForTerminal } from '../../shared/text.ts';

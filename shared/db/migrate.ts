@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import first from '../../drizzle/0001.sql' with { type: 'text' };
 import { type AppError, fileRefusal } from '../errors.ts';
-import { writeApplicationId } from './catalog.ts';
 import type { Sqlite } from './connect.ts';
 import { realPath } from './real-path.ts';
 
@@ -104,7 +103,7 @@ function applyMissing(
 ): void {
   const state = schemaState(sqlite, path, migrations);
   if (state === 'current') return;
-  if (state === 'new') writeApplicationId(sqlite, APPLICATION_ID);
+  if (state === 'new') sqlite.run(`PRAGMA application_id = ${APPLICATION_ID}`);
   else beforeUpgrade(schemaVersion(sqlite));
   applyMigrations(sqlite, migrations);
   if (sqlite.query('PRAGMA foreign_key_check').all().length > 0) {

@@ -35,11 +35,17 @@ export function verifyFile(path: string, access: 'read' | 'write', name = path):
 
 /** The problems that SQLite finds in a database: pages, indexes and CHECK constraints; without any, foreign keys. */
 export function damages(sqlite: Sqlite): string[] {
-  const pages = sqlite.query('PRAGMA integrity_check').all() as { integrity_check: string }[];
-  const faults = pages.map((row) => row.integrity_check).filter((text) => text !== 'ok');
-  if (faults.length > 0) return faults;
-  const references = sqlite.query('PRAGMA foreign_key_check').all() as { table: string; parent: string }[];
-  return references.map(({ table, parent }) => `a row of ${table} refers to a missing row of ${parent}`);
+  try {
+    const pages = sqlite.query('PRAGMA integrity_check').all() as { integrity_check: string }[];
+    const faults = pages.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+    if (faults.length > 0) return faults;
+    const references = sqlite.query('PRAGMA foreign_key_check').all() as { table: string; parent: string }[];
+    return references.map(({ table, parent }) => `a row of ${table} refers to a missing row of ${parent}`);
+  } catch (error) {
+    // Some damage keeps SQLite from describing it.
+    if (isDamage(error)) return [(error as Error).message];
+    throw error;
+  }
 }
 
 /** Counts the profiles and keys of a database. */

@@ -23,7 +23,6 @@ import { versionText } from '../version.ts';
 import { type LastBackup, readLastBackup } from './copy.ts';
 import { type DiskRoom, databaseSize, diskWarning, readDiskRoom } from './disk.ts';
 import { isServed } from './lock.ts';
-import { readSessionStatus, type SessionStatus, sessionWarnings } from './session-status.ts';
 import { isVacuumWanted, vacuumRoomFault } from './vacuum.ts';
 
 /** When an import ended, who ran it, and how many lines it read and refused. */
