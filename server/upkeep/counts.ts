@@ -4,7 +4,7 @@ import { guardDatabase } from '../../shared/db/faults.ts';
 import { openBeside } from '../../shared/db/open-beside.ts';
 import { prepareWrite } from '../../shared/db/write.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { Changes } from '../../shared/limits/limits.ts';
+import type { Limits } from '../../shared/limits/limits.ts';
 import { prepareQuotaRows } from '../../shared/limits/stored.ts';
 import { noteUsageSaved, prepareUsageRows, type Usage } from '../../shared/usage/usage.ts';
 import type { Serving } from '../http/serving.ts';
@@ -36,13 +36,12 @@ export function startSavingCounts(
   /** Returns the pause until the next save. */
   async function save(waitMs: number, isLast: boolean): Promise<number> {
     try {
-      const changes = limits.changes(isLast);
-      if (changes === null && usage.unsaved.length === 0) return SAVE_EVERY_MS;
+      if (!limits.hasChanges(isLast) && usage.unsaved.length === 0) return SAVE_EVERY_MS;
       // Opened here and not at the start, because a server also works on a disk that is read-only.
-      store ??= openStore(databasePath);
+      store ??= openStore(databasePath, limits, usage);
       const { sqlite, write } = store;
-      guardDatabase(databasePath, () => withBusyTimeout(sqlite, waitMs, () => write(changes, usage)));
-      changes?.noteSaved();
+      const changes = guardDatabase(databasePath, () => withBusyTimeout(sqlite, waitMs, write));
+      changes.noteSaved();
       noteUsageSaved(usage);
       await syncLog(sqlite);
       if (isFailing) report('info', 'Quotas and usage can be written again.');
@@ -67,13 +66,16 @@ export function startSavingCounts(
   };
 }
 
-function openStore(databasePath: string) {
+function openStore(databasePath: string, limits: Pick<Limits, 'changes'>, { unsaved }: Usage) {
   const sqlite = openBeside(databasePath, 0, { isDurable: false });
   const addQuotas = prepareQuotaRows(sqlite);
   const addUsage = prepareUsageRows(sqlite);
-  const write = prepareWrite(sqlite, (changes: Changes | null, { unsaved }: Usage) => {
-    if (changes !== null) addQuotas(changes.row, changes.neededFrom);
+  // The row is composed once the lock is held: while another process holds it, a hundred tries a second would be in vain.
+  const write = prepareWrite(sqlite, () => {
+    const changes = limits.changes();
+    addQuotas(changes.row, changes.neededFrom);
     addUsage(unsaved);
+    return changes;
   });
   return { sqlite, write };
 }

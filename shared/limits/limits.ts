@@ -47,8 +47,10 @@ export type Limits = {
   look: (account: Account) => void;
   /** What is left of each limit of a key, in their order. */
   levelsOf: (key: LimitedKey) => Level[];
-  /** What was spent since the last save; null if nothing was. `isLast` also stores the time, if anything was ever spent. */
-  changes: (isLast?: boolean) => Changes | null;
+  /** Whether something was spent since the last save. `isLast` also stores the time, if anything was ever spent. */
+  hasChanges: (isLast?: boolean) => boolean;
+  /** What was spent since the last save. A thousand keys take a few milliseconds. */
+  changes: () => Changes;
 };
 
 /** Each account is stored whole about once in so many rows, which bounds the table and the time to read it. */
@@ -82,7 +84,8 @@ export function openLimits(clock: Clock, { keys, lastRow, lastTime }: Stored): L
     spend: (account, count) => spend(state, account, count),
     look: (account) => look(state, account),
     levelsOf: (key) => levelsOf(state, key),
-    changes: (isLast = false) => changesOf(state, isLast),
+    hasChanges: (isLast = false) => state.changed.length > 0 || (isLast && accounts.size > 0),
+    changes: () => changesOf(state),
   };
 }
 
@@ -188,11 +191,10 @@ export function scarcest(levels: readonly Level[]): Level | undefined {
   return levels.toSorted((one, other) => share(one) - share(other) || other.windowSeconds - one.windowSeconds)[0];
 }
 
-function changesOf(state: State, isLast: boolean): Changes | null {
+function changesOf(state: State): Changes {
   const at = state.now();
   if (at - state.sweptAt >= SWEEP_EVERY_MS) sweep(state, at);
   const { accounts, changed } = state;
-  if (changed.length === 0 && !(isLast && accounts.size > 0)) return null;
   const id = state.lastRow + 1;
   const whole = new Map<string, Account>();
   const since = new Map<string, readonly number[]>();

@@ -20,12 +20,18 @@ async function world() {
   insertProfile(deps.db);
   const { identifier } = await issue(deps);
   const reports: string[] = [];
-  const counts = { limits: emptyLimits(clock), usage: createUsage(clock) };
+  const limits = emptyLimits(clock);
+  let composed = 0;
+  const changes = () => {
+    composed++;
+    return limits.changes();
+  };
+  const counts = { limits: { ...limits, changes }, usage: createUsage(clock) };
   const { databasePath } = deps.config;
   const saving = startSavingCounts(databasePath, counts, (level, text) => void reports.push(`${level}: ${text}`));
   const key = { identifier, rateLimits: LIMITS };
   return {
-    ...{ deps, databasePath, reports, saving },
+    ...{ deps, databasePath, reports, saving, composed: () => composed },
     spend: () => {
       use(counts.limits, key);
       countUsage(counts.usage, identifier, null);
@@ -35,7 +41,7 @@ async function world() {
 }
 
 test('happens by itself, and at the stop; a locked database is tried again, unreported', async () => {
-  const { databasePath, reports, saving, spend, stored } = await world();
+  const { databasePath, reports, saving, spend, stored, composed } = await world();
   spend();
   await eventually(() => stored()[1] === 1);
   expect(stored()).toEqual([8, 1]);
@@ -43,7 +49,7 @@ test('happens by itself, and at the stop; a locked database is tried again, unre
   other.run('BEGIN IMMEDIATE');
   spend();
   await Bun.sleep(1_500);
-  expect(stored()).toEqual([8, 1]);
+  expect([...stored(), composed()]).toEqual([8, 1, 1]);
   spend();
   other.run('ROLLBACK');
   other.close();

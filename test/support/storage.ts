@@ -135,8 +135,8 @@ export function memoryDatabase(): Sqlite {
 
 /** Stores what was spent, as a server does once a second, and with `isLast` when it stops. */
 export function saveTo(sqlite: Sqlite, limits: Limits, isLast = false): void {
-  const changes = limits.changes(isLast);
-  if (changes === null) return;
+  if (!limits.hasChanges(isLast)) return;
+  const changes = limits.changes();
   prepareQuotaRows(sqlite)(changes.row, changes.neededFrom);
   changes.noteSaved();
 }
