@@ -12,7 +12,7 @@ import { realPath } from './real-path.ts';
 export const APPLICATION_ID = 0x504c4b31;
 
 /**
- * The files of drizzle in order, each applied once; `PRAGMA user_version` counts those that a database has. Never
+ * The files of drizzle/ in order, each applied once; `PRAGMA user_version` counts those that a database has. Never
  * edit one after release.
  */
 export const MIGRATIONS: readonly string[] = [first];

@@ -74,7 +74,10 @@ export function requestCode(deps: Deps, desk: CodeDesk, request: CodeRequest): R
   const code = newCode(random);
   const { browserSecret: sent } = request;
   const secret = sent !== null && /^[\w-]{43}$/.test(sent) ? sent : newToken(random);
-  const isMade = takePlace(desk, claim, request.client) && (claim.mailTo !== null || take(desk.unmatched, ''));
+  const isMatch = claim.mailTo !== null;
+  // Asked first, so that a flood of names costs no memory either.
+  const isMade = (isMatch || waitMs(desk.unmatched, '') === 0) && takePlace(desk, claim, request.client);
+  if (isMade && !isMatch) countEvent(desk.unmatched, '');
   const nowMs = clock.nowMs();
   if (isMade) {
     const profileId = claim.mailTo === null ? null : claim.profileId;
