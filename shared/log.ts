@@ -89,7 +89,7 @@ type Kinds<About extends Subject, Event extends string> = Event extends `${infer
   : `${About}-${Event}`;
 
 /** The kind of an entry, as `profilectl log --json` prints it: `key-approved`, `admin-passkey-removed`. */
-export type LogKind = { [About in Subject]: Kinds<About, EventName<About>> }[Subject];
+type LogKind = { [About in Subject]: Kinds<About, EventName<About>> }[Subject];
 
 function kindOf(subject: Subject, event: EventName): LogKind {
   return `${subject}-${event.replaceAll(' ', '-')}` as LogKind;

@@ -1,8 +1,7 @@
 import type { Person } from './actor.ts';
 import type { Deps } from './deps.ts';
-import type { Outcome } from './keys/life/move.ts';
-import { readOwnerById, refuseBanned } from './keys/record.ts';
-import { checkSight } from './keys/sight.ts';
+import type { Outcome } from './keys/life/lifecycle.ts';
+import { checkSight, readOwnerById, refuseBanned } from './keys/record.ts';
 import type { AnyOperation, Operation, OwnerPage, Unfinished } from './operations/entry.ts';
 import { change, resume, revoke, suspend } from './operations/issued.ts';
 import { list, queue, queuePlace, show, usage } from './operations/looks.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { Permission } from '../../shared/db/key-columns.ts';
 import { faultOf } from '../../shared/errors.ts';
-import { boundsInWords, factsOf, type InputFacts } from '../../shared/keys/fields/input-facts.ts';
-import { readAnswer, typedText } from '../../shared/keys/fields/input-text.ts';
-import { parseInput } from '../../shared/keys/fields/parse-input.ts';
+import { boundsInWords, factsOf, type InputFacts } from '../../shared/keys/input-rules.ts';
+import { readAnswer, typedText } from '../../shared/keys/input-text.ts';
+import { parseInput } from '../../shared/keys/inputs.ts';
 import { askLongText, askPermissions, askText } from '../terminal/prompts.ts';
 
 /** A prompt for one input field. */

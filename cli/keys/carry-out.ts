@@ -1,7 +1,7 @@
 import { checkMailer } from '../../shared/approval/approve.ts';
 import { AppError } from '../../shared/errors.ts';
-import { isLongText } from '../../shared/keys/fields/input-facts.ts';
-import { ALREADY_SO } from '../../shared/keys/life/differing.ts';
+import { isLongText } from '../../shared/keys/input-rules.ts';
+import { ALREADY_SO, lackedOf } from '../../shared/keys/life/grant.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { joinWords } from '../../shared/text.ts';
@@ -62,7 +62,7 @@ async function decide(
   { given, typed }: { given: Values; typed: Values },
 ): Promise<Values> {
   const { clock, approvalLeaseMs } = deps;
-  const { key, history } = await perform(OPERATIONS.show, { identifier });
+  const { key } = await perform(OPERATIONS.show, { identifier });
   const input: Values = { ...given, ...typed };
   operation.check(deps, { ...input, identifier });
   operation.refuse(key, input, { approvalLeaseMs, nowMs: clock.nowMs() });
@@ -93,6 +93,6 @@ async function decide(
     notice('\nChange what you typed, or press Ctrl-C to leave everything as it is.\n');
   }
   if (!operation.keepsRest) return input;
-  const lacked = operation.lacks({ key, history, predecessor: null }, input);
+  const lacked = lackedOf(key, input);
   return Object.fromEntries(Object.entries(input).filter(([name]) => lacked.includes(name)));
 }

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
-import { factsOf, type InputKind } from '../../shared/keys/fields/input-facts.ts';
-import { readTyped, typedText } from '../../shared/keys/fields/input-text.ts';
-import { parseInput } from '../../shared/keys/fields/parse-input.ts';
+import { factsOf, type InputKind } from '../../shared/keys/input-rules.ts';
+import { readTyped, typedText } from '../../shared/keys/input-text.ts';
+import { parseInput } from '../../shared/keys/inputs.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import { joinWords } from '../../shared/text.ts';
 import { collect } from '../terminal/values.ts';

@@ -1,9 +1,7 @@
 import type { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
-import { factsOf } from '../../shared/keys/fields/input-facts.ts';
-import { KEY_REQUEST, type KeyRequest } from '../../shared/keys/fields/input-groups.ts';
-import { FIELDS } from '../../shared/keys/fields/inputs.ts';
-import { parseInput } from '../../shared/keys/fields/parse-input.ts';
+import { factsOf } from '../../shared/keys/input-rules.ts';
+import { FIELDS, KEY_REQUEST, type KeyRequest, parseInput } from '../../shared/keys/inputs.ts';
 import { checkProfile } from '../../shared/keys/life/lifecycle.ts';
 import { prefillFrom } from '../../shared/keys/life/successor.ts';
 import { OPERATIONS } from '../../shared/operations.ts';

@@ -7,11 +7,10 @@ import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Act } from '../events.ts';
-import { type Grant, KEY_REQUEST } from '../keys/fields/input-groups.ts';
-import { parseInput } from '../keys/fields/parse-input.ts';
+import { type Grant, KEY_REQUEST, parseInput } from '../keys/inputs.ts';
 import { stateAt } from '../keys/key.ts';
 import { closingResult, decideBegin, mayActivate } from '../keys/life/approval.ts';
-import { type DecidedGrant, decideGrant } from '../keys/life/granted.ts';
+import { type DecidedGrant, decideGrant } from '../keys/life/grant.ts';
 import { type Predecessor, predecessorOf, retirePredecessor } from '../keys/life/successor.ts';
 import {
   type ApiKey,

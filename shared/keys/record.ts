@@ -1,4 +1,5 @@
 import { and, asc, eq, gt, inArray, lte, sql } from 'drizzle-orm';
+import type { Person } from '../actor.ts';
 import type { Db, Opened, Tx } from '../db/connect.ts';
 import type { KeyEventName } from '../db/event-columns.ts';
 import type { KeyState } from '../db/key-columns.ts';
@@ -9,10 +10,9 @@ import { withTables } from '../db/tables.ts';
 import { AppError } from '../errors.ts';
 import { type Act, addEvent } from '../events.ts';
 import { isMailAddress } from '../mail/address.ts';
-import { noSuchProfile, type ProfileRow, readProfileRow } from '../profiles/find.ts';
+import { findProfile, noSuchProfile, type ProfileRow, readProfileRow } from '../profiles/find.ts';
 import { hasSecret, MOVES, type Move, SLOT_HOLDERS, stateAt } from './key.ts';
 import type { Approvable } from './life/approval.ts';
-import { unknownKey } from './unknown-key.ts';
 
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;
@@ -119,7 +119,7 @@ export function addKeyEvent(
 }
 
 /** Throws `refused` if the key's state does not allow the move; also called before a person types a reason. */
-export function refuseMove({ identifier, state }: { identifier: string; state: KeyState }, move: Move): void {
+function refuseMove({ identifier, state }: { identifier: string; state: KeyState }, move: Move): void {
   refuseState({ identifier, state }, MOVES[move].from, MOVES[move].event);
 }
 
@@ -167,4 +167,48 @@ export function closeAttempts(
     .set({ result })
     .where(and(eq(keyAttempts.identifier, identifier), eq(keyAttempts.result, 'open')))
     .run();
+}
+
+/**
+ * The refusal of an identifier that no key has, or whose key the person may not see. `alike` are those that they may see and
+ * that differ only in letter case.
+ */
+function noSuchKey(alike: readonly string[] = []): AppError {
+  const unknown = 'There is no key with this identifier';
+  if (alike.length === 0) return new AppError('not_found', `${unknown}.`);
+  const differ = alike.length === 1 ? 'differs' : 'differ';
+  return new AppError('not_found', `${unknown}, but ${alike.join(' and ')} ${differ} from it only in letter case.`);
+}
+
+/** The refusal of an identifier that no key has. With `profileId`, it suggests only keys of this profile. */
+export function unknownKey(db: Db | Tx, identifier: string, profileId?: number): AppError {
+  const alike = db
+    .select({ identifier: apiKeys.identifier })
+    .from(apiKeys)
+    .where(
+      and(
+        sql`${apiKeys.identifier} = ${identifier} COLLATE NOCASE`,
+        profileId === undefined ? undefined : eq(apiKeys.profileId, profileId),
+      ),
+    )
+    .orderBy(apiKeys.identifier)
+    .all();
+  return noSuchKey(alike.map((key) => key.identifier));
+}
+
+/** Throws `not_found` if a key or the profile of the input does not exist, or does not belong to the owner who acts. */
+export function checkSight(
+  db: Db,
+  actor: Person,
+  about: { identifier?: unknown; successorOf?: unknown; profile?: unknown; profileId?: unknown },
+): void {
+  const ownId = actor.kind === 'owner' ? actor.profileId : undefined;
+  const isOthers = (profileId: number) => ownId !== undefined && profileId !== ownId;
+  // An empty `successorOf` means none, as in `FIELDS`.
+  for (const identifier of [about.identifier, about.successorOf || null]) {
+    if (typeof identifier === 'string') readKey(db, identifier, ownId);
+  }
+  if (typeof about.profileId === 'number') {
+    if (isOthers(about.profileId)) throw noSuchProfile();
+  } else if (typeof about.profile === 'string' && isOthers(findProfile(db, about.profile).id)) throw noSuchProfile();
 }

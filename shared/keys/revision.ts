@@ -1,7 +1,5 @@
-import { eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { apiKeys } from '../db/schema/keys.ts';
 import { changedSince } from '../errors.ts';
 import { profileRevision } from '../profiles/profile-version.ts';
 import { refuseSignedOut } from '../sign-in/sessions.ts';
@@ -17,13 +15,8 @@ import { readKey } from './record.ts';
 export function keyRevision(db: Db | Tx, identifier: string): string {
   const { revision, state, profileId, successorOf } = readKey(db, identifier);
   if (state !== 'pending') return revision;
-  const replaced = successorOf === null ? [] : [revisionOf(db, successorOf)];
+  const replaced = successorOf === null ? [] : [readKey(db, successorOf).revision];
   return [revision, profileRevision(db, profileId), ...replaced].join('.');
-}
-
-function revisionOf(db: Db | Tx, identifier: string): string | undefined {
-  const isIt = eq(apiKeys.identifier, identifier);
-  return db.select({ revision: apiKeys.revision }).from(apiKeys).where(isIt).get()?.revision;
 }
 
 /**

@@ -10,9 +10,8 @@ import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { attemptResultAt, hasSecret, MOVES, stateAt } from './key.ts';
-import { identifiersOf, type KeyFilter, type ListPage, matching } from './list-page.ts';
-import { type ApiKey, readKey, type StoredAttempt } from './record.ts';
-import { unknownKey } from './unknown-key.ts';
+import { identifiersOf, type KeyFilter, type ListPage, matching } from './list.ts';
+import { type ApiKey, readKey, type StoredAttempt, unknownKey } from './record.ts';
 
 /** A key as `--json` prints it. Times are ISO 8601 in UTC; `profile` is null once the profile is erased. */
 export type KeyView = {

@@ -3,11 +3,10 @@ import type { Person } from '../actor.ts';
 import type { KeyEventName } from '../db/event-columns.ts';
 import type { KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
-import { factsOf } from '../keys/fields/input-facts.ts';
-import { FIELDS } from '../keys/fields/inputs.ts';
-import { parseInput } from '../keys/fields/parse-input.ts';
+import { factsOf } from '../keys/input-rules.ts';
+import { FIELDS, parseInput } from '../keys/inputs.ts';
 import { refuseState } from '../keys/record.ts';
-import { type HistoryView, type KeyView, showKey } from '../keys/view.ts';
+import { type KeyView, showKey } from '../keys/view.ts';
 import type { Who } from './who.ts';
 
 // The type of an operation; `shared/operations.ts` is the table of all.
@@ -27,7 +26,7 @@ export type OwnerPage = {
 };
 
 /** The doors through which an operation can be performed, except the pages of decisions and those that are written by hand. */
-export type Doors = {
+type Doors = {
   /** `profilectl keys <name>`; `help` is shown below the flags. */
   command: { examples: readonly string[]; help?: string } | null;
   /** Present if owners can perform it from the page of a key. */
@@ -53,9 +52,6 @@ export type Texts = {
 /** The output of an operation that was only started: the door awaits `finish`, or runs it in the background. */
 export type Unfinished = { finish: (signal?: AbortSignal) => Promise<void> };
 
-/** A key with its history, and the key that it replaces, if any. */
-export type ShownKey = { key: KeyView; history: readonly HistoryView[]; predecessor: KeyView | null };
-
 type Facts = {
   name: string;
   who: Who;
@@ -75,15 +71,15 @@ type Facts = {
   /** Whether it ends or refuses something. */
   isDangerous: boolean;
   /**
-   * Null if `act` completes the operation. Otherwise `act` only starts it and returns an {@link Unfinished}. `begins` is the
-   * first entry in the history, `done` the word for a finished one; `refused` and `failed` follow the identifier in the log.
+   * Null if `act` completes the operation. Otherwise `act` only starts it and returns an {@link Unfinished}. `done` is the word
+   * for a finished one; `refused` and `failed` follow the identifier in the log.
    */
-  continuation: { begins: KeyEventName; done: string; refused: string; failed: string } | null;
+  continuation: { done: string; refused: string; failed: string } | null;
 };
 
 /** An action of people on keys. Every door is made from these; no door has its own rules on who may do what. */
 export type Operation<Input extends object, Output> = Facts & {
-  /** Made from `FIELDS` in `keys/fields/inputs.ts`. */
+  /** Made from `FIELDS` in `keys/inputs.ts`. */
   input: z.ZodObject;
   /** Replaces {@link input} for kinds of person of whom more is required. */
   inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
@@ -95,8 +91,6 @@ export type Operation<Input extends object, Output> = Facts & {
     input: Readonly<Record<string, unknown>>,
     at: Pick<Deps, 'approvalLeaseMs'> & { nowMs: number },
   ): void;
-  /** Returns the inputs whose values the key does not have; empty after a decision with this input. */
-  lacks(shown: ShownKey, input: Readonly<Record<string, unknown>>): readonly string[];
   /** Returns what is confirmed besides the input. Throws what {@link check} does. */
   alsoConfirmed(deps: Deps, key: KeyView): readonly (readonly [name: string, value: string])[];
   /** Throws if the operation would be refused now; called before the confirmation. */
@@ -109,9 +103,7 @@ export type Operation<Input extends object, Output> = Facts & {
 export type AnyOperation = Operation<Readonly<Record<string, unknown>>, unknown>;
 
 type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | 'summary'> &
-  Partial<
-    Facts & Pick<Operation<object, Output>, 'inputOf' | 'defaults' | 'refuse' | 'lacks' | 'alsoConfirmed' | 'check'>
-  > & {
+  Partial<Facts & Pick<Operation<object, Output>, 'inputOf' | 'defaults' | 'refuse' | 'alsoConfirmed' | 'check'>> & {
     input: z.ZodObject<Shape>;
     act: (deps: Deps, actor: Person, input: z.output<z.ZodObject<Shape>>) => Output | Promise<Output>;
   };
@@ -132,7 +124,6 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     continuation: null,
     defaults: () => Object.fromEntries(Object.keys(input.shape).map((one) => [one, null])),
     refuse: () => {},
-    lacks: () => [],
     alsoConfirmed: () => [],
     check: (deps, { identifier }) => refuseState(showKey(deps, identifier), entry.from ?? null, entry.event ?? null),
     ...entry,
@@ -142,15 +133,6 @@ export function operation<Shape extends z.ZodRawShape, Output>(
       return act(deps, actor, parseInput(input, sent));
     },
   };
-}
-
-/** Whether an operation that keeps what is omitted would change nothing. */
-export function isAlreadySo(
-  { keepsRest, lacks }: Pick<AnyOperation, 'keepsRest' | 'lacks'>,
-  shown: ShownKey,
-  input: Readonly<Record<string, unknown>>,
-): boolean {
-  return keepsRest && lacks(shown, input).length === 0;
 }
 
 /** The schema of an operation's input for a kind of person. */

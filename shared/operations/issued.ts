@@ -1,11 +1,7 @@
 import { z } from 'zod';
-import { KEY_CHANGE } from '../keys/fields/input-groups.ts';
-import { FIELDS, OPTIONAL_REASON } from '../keys/fields/inputs.ts';
+import { FIELDS, KEY_CHANGE, OPTIONAL_REASON } from '../keys/inputs.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
-import { changeKey } from '../keys/life/change.ts';
-import { lackedOf } from '../keys/life/differing.ts';
-import { revokeKey } from '../keys/life/lifecycle.ts';
-import { moveAndNotify } from '../keys/life/move.ts';
+import { changeKey, moveAndNotify, revokeKey } from '../keys/life/lifecycle.ts';
 import { operation, WITH_REASON } from './entry.ts';
 import { ADMINS_DECIDE } from './who.ts';
 
@@ -38,7 +34,6 @@ window keeps what was counted. On a terminal without flags it asks for all.`,
     rateLimits,
     expiresAtMs: expiresAt === null ? null : Date.parse(expiresAt),
   }),
-  lacks: ({ key }, input) => lackedOf(key, input),
   act: (deps, by, { identifier: key, ...wanted }) => changeKey(deps, { identifier: key, change: wanted, by }),
 });
 

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { listQueue } from '../approval/queue.ts';
-import { LIST_FILTER } from '../keys/fields/input-groups.ts';
-import { FIELDS } from '../keys/fields/inputs.ts';
-import { countPending, neighbours } from '../keys/queue.ts';
+import { FIELDS, LIST_FILTER } from '../keys/inputs.ts';
+import { countOlder, countPending, neighbours } from '../keys/list.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
-import { countOlder } from '../keys/waiting.ts';
 import { listForPerson } from '../usage/key-list.ts';
 import { USUAL_DAYS } from '../usage/outcomes.ts';
 import { keyUsage } from '../usage/usage-view.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { KEY_REQUEST } from '../keys/fields/input-groups.ts';
-import { FIELDS } from '../keys/fields/inputs.ts';
+import { FIELDS, KEY_REQUEST } from '../keys/inputs.ts';
 import { MOVES } from '../keys/key.ts';
 import { editKey, requestKey, withdrawKey } from '../keys/life/lifecycle.ts';
 import { operation } from './entry.ts';

@@ -2,14 +2,10 @@ import { z } from 'zod';
 import { beginApproval, refuseWithoutMail } from '../approval/approve.ts';
 import { checkOpenable } from '../approval/attempt.ts';
 import { refuseTimeWithin } from '../keys/expiry.ts';
-import { GRANT } from '../keys/fields/input-groups.ts';
-import { FIELDS } from '../keys/fields/inputs.ts';
+import { FIELDS, GRANT } from '../keys/inputs.ts';
 import { MOVES } from '../keys/key.ts';
-import { isRetired, lackedOf } from '../keys/life/differing.ts';
-import { refuseGrant } from '../keys/life/granted.ts';
-import { rejectKey } from '../keys/life/lifecycle.ts';
-import type { Outcome } from '../keys/life/move.ts';
-import { usualRateLimits } from '../keys/life/successor.ts';
+import { refuseGrant, usualRateLimits } from '../keys/life/grant.ts';
+import { type Outcome, rejectKey } from '../keys/life/lifecycle.ts';
 import { operation, type Unfinished, WITH_REASON } from './entry.ts';
 import { ADMINS_DECIDE } from './who.ts';
 
@@ -38,7 +34,7 @@ requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
     done: null,
   },
   continuation: {
-    ...{ begins: 'approval started', done: 'mailed' },
+    done: 'mailed',
     refused: 'was approved, but did not become Active; its page says why.',
     failed: 'could not be approved.',
   },
@@ -49,10 +45,6 @@ requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
     ...(successorOf !== null && { retireOldAtMs: null }),
   }),
   refuse: refuseGrant,
-  lacks: (shown, { retireOldAtMs, ...grant }) => [
-    ...lackedOf(shown.key, grant),
-    ...(isRetired(shown, FIELDS.retireOldAtMs.nullish().parse(retireOldAtMs)) ? [] : ['retireOldAtMs']),
-  ],
   alsoConfirmed: (deps, key) => [['The secret is mailed to', checkOpenable(deps, key.identifier)]],
   check: (deps, { identifier: key, expiresAtMs = null }) => {
     checkOpenable(deps, key);

@@ -1,9 +1,8 @@
 import { and, type SQL } from 'drizzle-orm';
 import type { Person } from '../actor.ts';
 import type { Deps } from '../deps.ts';
-import type { ListInput } from '../keys/fields/input-groups.ts';
-import { isFoundBy } from '../keys/find.ts';
-import { type Cursor, cursorOf, readCursor } from '../keys/list-cursor.ts';
+import type { ListInput } from '../keys/inputs.ts';
+import { type Cursor, cursorOf, isFoundBy, readCursor } from '../keys/list.ts';
 import { readKey } from '../keys/record.ts';
 import { type KeyView, listKeys, showKey } from '../keys/view.ts';
 import { findProfile } from '../profiles/find.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { InputKind } from '../../shared/keys/fields/input-facts.ts';
+import type { InputKind } from '../../shared/keys/input-rules.ts';
 
 // Values for the inputs of operations, so that tests loop over the table and include new inputs.
 

@@ -1,12 +1,12 @@
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { AppError, type ErrorCode, faultOf } from '../../../shared/errors.ts';
-import { formNameOf } from '../../../shared/keys/fields/input-facts.ts';
-import { IS_ALREADY_SO } from '../../../shared/keys/life/differing.ts';
-import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
+import { formNameOf } from '../../../shared/keys/input-rules.ts';
+import { IS_ALREADY_SO, lackedOf } from '../../../shared/keys/life/grant.ts';
+import { isIdentifier } from '../../../shared/keys/list.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import { keyRevision } from '../../../shared/keys/revision.ts';
 import { type KeyView, showKey } from '../../../shared/keys/view.ts';
-import { type AnyOperation, isAlreadySo, type Unfinished } from '../../../shared/operations/entry.ts';
+import type { AnyOperation, Unfinished } from '../../../shared/operations/entry.ts';
 import { isUnfinished, OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { runInBackground } from '../../background.ts';
 import { html } from '../../html.ts';
@@ -155,7 +155,7 @@ async function carryOut(
   if (operation.continuation !== null && services.isStopping) {
     throw new AppError('try_later', 'The server is shutting down; approve it once it is back.');
   }
-  if (isAlreadySo(operation, { key, history: [], predecessor: null }, input)) {
+  if (operation.keepsRest && lackedOf(key, input).length === 0) {
     throw new AppError('refused', IS_ALREADY_SO);
   }
   const output = await performFor({ ...context, person: { ...person, shown } }, operation, input);

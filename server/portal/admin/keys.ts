@@ -1,8 +1,8 @@
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields/inputs.ts';
+import { USUAL_PAGE_LENGTH } from '../../../shared/keys/inputs.ts';
 import { isKeyState } from '../../../shared/keys/key.ts';
-import { readCursor } from '../../../shared/keys/list-cursor.ts';
+import { readCursor } from '../../../shared/keys/list.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';

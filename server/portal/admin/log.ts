@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
+import { isIdentifier } from '../../../shared/keys/list.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import {
   isLogKind,

@@ -1,7 +1,7 @@
 import { outcomeOf } from '../../../shared/approval/outcome.ts';
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { faultOf } from '../../../shared/errors.ts';
-import { isIdentifier } from '../../../shared/keys/list-cursor.ts';
+import { isIdentifier } from '../../../shared/keys/list.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';

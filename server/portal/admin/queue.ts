@@ -1,5 +1,5 @@
 import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
-import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields/inputs.ts';
+import { USUAL_PAGE_LENGTH } from '../../../shared/keys/inputs.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { countText, numberText } from '../../../shared/text.ts';

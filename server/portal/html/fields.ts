@@ -1,4 +1,4 @@
-import type { Bounds } from '../../../shared/keys/fields/input-facts.ts';
+import type { Bounds } from '../../../shared/keys/input-rules.ts';
 import { numberText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { pageSentence } from './time.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/input-rules.ts';
 import type { Html } from '../../html.ts';
 import { checkboxes, type Faults, hiddenField, type Option, radios, textArea, textField } from './fields.ts';
 import { PERMISSION_WORDS } from './key-facts.ts';

@@ -1,6 +1,6 @@
 import { hasSecret } from '../../../shared/keys/key.ts';
+import { countOlder } from '../../../shared/keys/list.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { countOlder } from '../../../shared/keys/waiting.ts';
 import { countText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
 import { endText } from '../html/key-facts.ts';

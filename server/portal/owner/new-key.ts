@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
-import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
-import { KEY_REQUEST } from '../../../shared/keys/fields/input-groups.ts';
-import { typedText } from '../../../shared/keys/fields/input-text.ts';
-import { FIELDS } from '../../../shared/keys/fields/inputs.ts';
+import { factsOf } from '../../../shared/keys/input-rules.ts';
+import { typedText } from '../../../shared/keys/input-text.ts';
+import { FIELDS, KEY_REQUEST } from '../../../shared/keys/inputs.ts';
 import { checkProfile } from '../../../shared/keys/life/lifecycle.ts';
 import { prefillAgain, prefillFrom } from '../../../shared/keys/life/successor.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';

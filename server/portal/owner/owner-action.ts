@@ -1,6 +1,6 @@
 import type { Person } from '../../../shared/actor.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
-import { typedText } from '../../../shared/keys/fields/input-text.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/input-rules.ts';
+import { typedText } from '../../../shared/keys/input-text.ts';
 import { refuseState } from '../../../shared/keys/record.ts';
 import { keyRevision } from '../../../shared/keys/revision.ts';
 import type { AnyOperation, OwnerPage } from '../../../shared/operations/entry.ts';

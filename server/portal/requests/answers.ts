@@ -1,5 +1,5 @@
 import { refusalOf } from '../../../shared/errors.ts';
-import { countPending } from '../../../shared/keys/queue.ts';
+import { countPending } from '../../../shared/keys/list.ts';
 import { runInBackground } from '../../background.ts';
 import { EMPTY_POLICY } from '../../frame/frame.ts';
 import { publicPath } from '../../http/public-path.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { Person } from '../../../shared/actor.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/fields/input-facts.ts';
-import { readAnswer } from '../../../shared/keys/fields/input-text.ts';
-import { parseInput } from '../../../shared/keys/fields/parse-input.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/input-rules.ts';
+import { readAnswer } from '../../../shared/keys/input-text.ts';
+import { parseInput } from '../../../shared/keys/inputs.ts';
 import { type AnyOperation, inputFor } from '../../../shared/operations/entry.ts';
 import { allValues, type Form, oneValue } from './form.ts';
 

@@ -13,7 +13,7 @@ export type Approvable = {
 };
 
 /** Whether an approval may begin; `taken` if another attempt is under way. */
-export type BeginDecision =
+type BeginDecision =
   | { kind: 'not pending' }
   | { kind: 'taken' }
   | {

@@ -1,18 +1,30 @@
-import { eq } from 'drizzle-orm';
+import { and, eq, gte, lt, ne, sql } from 'drizzle-orm';
 import type { Actor } from '../../actor.ts';
+import { DAY_MS, isoTime } from '../../clock.ts';
 import type { Db, Tx } from '../../db/connect.ts';
+import { events } from '../../db/schema/events.ts';
 import { apiKeys } from '../../db/schema/keys.ts';
 import { writeNow } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
-import { mailOwner, tellAdmins } from '../../mail/outbox.ts';
-import { renamingMail, submissionMail } from '../../mail/texts/key-mails.ts';
+import { type KeyNews, mailOwner, tellAdmins } from '../../mail/outbox.ts';
+import type { Text } from '../../mail/texts/compose.ts';
+import {
+  changeMail,
+  rejectionMail,
+  renamingMail,
+  resumptionMail,
+  revocationMail,
+  submissionMail,
+  suspensionMail,
+} from '../../mail/texts/key-mails.ts';
 import { requestMail } from '../../mail/texts/other-mails.ts';
 import { findProfile } from '../../profiles/find.ts';
 import { refuseUnlikeProfile } from '../../profiles/profile-version.ts';
 import { cleanForTerminal } from '../../text.ts';
-import type { KeyRequest } from '../fields/input-groups.ts';
-import { KEYS_PER_PROFILE } from '../key.ts';
+import { refuseTimePast } from '../expiry.ts';
+import type { KeyChange, KeyRequest } from '../inputs.ts';
+import { KEYS_PER_PROFILE, type Move, SECRET_HOLDERS, stateAt } from '../key.ts';
 import {
   type ApiKey,
   addKeyEvent,
@@ -21,12 +33,12 @@ import {
   reachableAddress,
   readKey,
   readOwnerById,
+  refuseState,
   slotHolders,
 } from '../record.ts';
 import { refuseUnlikeKey } from '../revision.ts';
 import { newIdentifier } from '../secret.ts';
-import { refuseManyToday } from './daily-limit.ts';
-import { moveAndNotify, type Outcome } from './move.ts';
+import { ALREADY_SO, type NewGrant, setGrant } from './grant.ts';
 import { checkSuccession } from './successor.ts';
 
 // Everything in the life of a key except its approval (`shared/approval/`). Each function checks the rules, changes the database
@@ -157,4 +169,115 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
       : [];
     return { identifier, mailIds, warning: null };
   });
+}
+
+/** The output of an operation that changes a key. */
+export type Outcome = {
+  identifier: string;
+  /** The ids of the stored mails. The caller decides who sends them. */
+  mailIds: readonly number[];
+  /** A sentence for the actor if nothing had to be done, or a mail is still waiting; otherwise null. */
+  warning: string | null;
+  /** The address to which a secret was mailed; only for the approver's terminal. */
+  mailedTo?: string;
+};
+
+type News = KeyNews & { reason: string | null; isOwnDoing: boolean };
+
+const MAIL_OF_MOVE = {
+  reject: rejectionMail,
+  suspend: suspensionMail,
+  resume: resumptionMail,
+  revoke: revocationMail,
+} satisfies Partial<Record<Move, (news: News) => Text>>;
+
+/**
+ * Moves a key and notifies the owner, with the reason if there is one. Throws `not_found`, `refused`, `changed_since`,
+ * `signed_out`.
+ */
+export function moveAndNotify(
+  deps: Deps,
+  move: keyof typeof MAIL_OF_MOVE,
+  { identifier, reason, by }: { identifier: string; reason: string | null; by: Actor },
+): Outcome {
+  return writeNow(deps, (tx, nowMs) => {
+    const act = { by, atMs: nowMs };
+    refuseUnlikeKey(tx, identifier, by);
+    moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
+    const said = { reason, isOwnDoing: by.kind === 'owner' };
+    const mailIds = mailOwner(tx, deps.config, identifier, (news) => MAIL_OF_MOVE[move]({ ...news, ...said }), act);
+    return { identifier, mailIds, warning: null };
+  });
+}
+
+/**
+ * Changes permissions, rate limits or expiry of an Active or suspended key, and notifies its owner of the old and new values. If
+ * nothing differs, it writes nothing, notifies nobody, and the outcome has a warning. Throws `usage` (nothing to change),
+ * `not_found`, and `refused` (the key is in another state).
+ */
+export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Outcome {
+  const { identifier, by } = input;
+  const grant = checkChange(input.change);
+  return writeNow(deps, (tx, nowMs) => {
+    const act = { by, atMs: nowMs };
+    refuseUnlikeKey(tx, identifier, by);
+    const key = requireChangeable(readKey(tx, identifier), act.atMs);
+    refuseTimePast(grant.expiresAt ?? null, act.atMs);
+    const changed = setGrant(tx, key, grant, act);
+    if (changed === null) return { identifier, mailIds: [], warning: ALREADY_SO };
+    const textOf = (news: KeyNews) => changeMail({ ...news, changes: changed.changes });
+    return { identifier, mailIds: mailOwner(tx, deps.config, identifier, textOf, act), warning: null };
+  });
+}
+
+/** Converts a change to its stored form. Throws `usage` if it is empty. */
+function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
+  const grant: NewGrant = {};
+  if (permissions) grant.permissions = permissions;
+  if (rateLimits) grant.rateLimits = rateLimits;
+  if (expiresAtMs !== undefined) grant.expiresAt = expiresAtMs;
+  if (Object.keys(grant).length > 0) return grant;
+  throw new AppError('usage', 'Specify what to change: the permissions, the rate limits or the expiry.');
+}
+
+function requireChangeable(key: ApiKey, nowMs: number): ApiKey {
+  refuseState({ ...key, state: stateAt(key, nowMs) }, SECRET_HOLDERS, 'changed');
+  return key;
+}
+
+/** How many keys a profile may request on one day (UTC), and how often its keys may be renamed. */
+const MAX_PER_DAY = 5;
+
+const DONE = {
+  requested: (times: number) => `requested ${times} keys`,
+  edited: (times: number) => `renamed keys ${times} times`,
+} as const;
+
+/**
+ * Throws `too_many_requests`, with the seconds until the next day, if a profile has reached this limit today; it exists because
+ * each time sends a mail. Actions of the operator do not count. Call it in the transaction that acts.
+ */
+function refuseManyToday(tx: Tx, owner: Pick<Owner, 'id' | 'username'>, event: keyof typeof DONE, nowMs: number): void {
+  const todayMs = nowMs - (nowMs % DAY_MS);
+  const tomorrowMs = todayMs + DAY_MS;
+  const done = tx
+    .select({ count: sql<number>`count(*)` })
+    .from(events)
+    .where(
+      and(
+        eq(events.profileId, owner.id),
+        eq(events.subject, 'key'),
+        eq(events.event, event),
+        ne(events.byKind, 'operator'),
+        gte(events.at, todayMs),
+        lt(events.at, tomorrowMs),
+      ),
+    )
+    .get();
+  if ((done?.count ?? 0) < MAX_PER_DAY) return;
+  throw new AppError(
+    'too_many_requests',
+    `The profile ${owner.username} has ${DONE[event](MAX_PER_DAY)} today, which is the daily limit. Try again after ${isoTime(tomorrowMs)}.`,
+    { retryAfterSeconds: Math.ceil((tomorrowMs - nowMs) / 1000) },
+  );
 }

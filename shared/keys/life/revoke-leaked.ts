@@ -12,7 +12,7 @@ import { type ApiKey, moveKey } from '../record.ts';
 import { identifierOfSecret, secretMatches } from '../secret.ts';
 
 /** The reason in the history and in the mail to the owner. */
-export const LEAKED_REASON =
+const LEAKED_REASON =
   'Somebody pasted the secret of this key on the page “Found a secret?”, without signing in, so others may know it.';
 
 /** How many secrets in one piece of text are tried; a leaked file may contain several. */

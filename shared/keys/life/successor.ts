@@ -1,10 +1,8 @@
 import type { Db, Tx } from '../../db/connect.ts';
 import type { KeyState } from '../../db/key-columns.ts';
-import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
 import type { Act } from '../../events.ts';
-import type { RateLimit } from '../../limits/rate-limit.ts';
-import type { KeyRequest } from '../fields/input-groups.ts';
+import type { KeyRequest } from '../inputs.ts';
 import { hasSecret, SLOT_HOLDERS, stateAt } from '../key.ts';
 import { type ApiKey, type Owner, readKey } from '../record.ts';
 import type { KeyView } from '../view.ts';
@@ -39,18 +37,6 @@ export function prefillAgain(key: KeyView): KeyRequest {
 
 function textsOf({ name, description, projectUrl, expectedUsage }: KeyView): Omit<KeyRequest, 'permissions'> {
   return { name, description, projectUrl, expectedUsage };
-}
-
-/**
- * The default rate limits of an approval: those of the key that this one replaces, so that a program that switches to the new
- * secret keeps its limits; otherwise `DEFAULT_RATE_LIMITS`.
- */
-export function usualRateLimits(
-  { db, config }: Pick<Deps, 'config'> & { db: Db | Tx },
-  successorOf: string | null,
-): RateLimit[] {
-  const old = successorOf === null ? null : readKey(db, successorOf);
-  return [...(old?.rateLimits ?? config.defaultRateLimits)];
 }
 
 /** Throws `not_found` or `refused` if the profile can't request a successor of this key. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { flagName } from '../../../cli/keys/flags.ts';
-import { factsOf } from '../../../shared/keys/fields/input-facts.ts';
-import { typedText } from '../../../shared/keys/fields/input-text.ts';
+import { factsOf } from '../../../shared/keys/input-rules.ts';
+import { typedText } from '../../../shared/keys/input-text.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
-import type { ListInput } from '../../../shared/keys/fields/input-groups.ts';
+import type { ListInput } from '../../../shared/keys/inputs.ts';
 import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
-import { countOlder } from '../../../shared/keys/waiting.ts';
+import { countOlder } from '../../../shared/keys/list.ts';
 import { request } from '../../support/keys.ts';
 import { ownerWorld } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';

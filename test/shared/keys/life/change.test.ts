@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../../../cli/keys/context.ts';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import type { Permission } from '../../../../shared/db/key-columns.ts';
-import type { KeyChange } from '../../../../shared/keys/fields/input-groups.ts';
+import type { KeyChange } from '../../../../shared/keys/inputs.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../../shared/operations.ts';
 import { issue, keyIn, mails, waitingForLock } from '../../../support/keys.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import type { Deps } from '../../../../shared/deps.ts';
-import type { Grant } from '../../../../shared/keys/fields/input-groups.ts';
-import { changeKey } from '../../../../shared/keys/life/change.ts';
-import { revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
+import type { Grant } from '../../../../shared/keys/inputs.ts';
+import { changeKey, revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { prefillFrom } from '../../../../shared/keys/life/successor.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';

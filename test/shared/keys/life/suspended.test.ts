@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../../shared/clock.ts';
-import { changeKey } from '../../../../shared/keys/life/change.ts';
+import { changeKey } from '../../../../shared/keys/life/lifecycle.ts';
 import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
 import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../../shared/operations.ts';

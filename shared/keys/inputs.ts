@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { KEY_STATES, PERMISSIONS } from '../../db/key-columns.ts';
-import { faultOf } from '../../errors.ts';
-import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../../limits/rate-limit.ts';
-import { codePoints } from '../../text.ts';
-import { USAGE_DAYS, USUAL_DAYS } from '../../usage/outcomes.ts';
-import { isIdentifier, readCursor } from '../list-cursor.ts';
-import { normalisePermissions } from '../permissions.ts';
-import { INPUT_FACTS } from './input-facts.ts';
+import { KEY_STATES, PERMISSIONS, type Permission } from '../db/key-columns.ts';
+import { AppError, faultOf } from '../errors.ts';
+import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../limits/rate-limit.ts';
+import { codePoints } from '../text.ts';
+import { USAGE_DAYS, USUAL_DAYS } from '../usage/outcomes.ts';
 import {
+  INPUT_FACTS,
   keeping,
   lineOf,
   missingOr,
@@ -20,6 +18,19 @@ import {
   trimmed,
   whole,
 } from './input-rules.ts';
+import { isIdentifier, readCursor } from './list.ts';
+
+/** Returns the permissions without duplicates, in their fixed order. */
+function normalisePermissions(list: readonly Permission[]): Permission[] {
+  return PERMISSIONS.filter((permission) => list.includes(permission));
+}
+
+/** Parses an input by its schema. Throws `usage` with the first error. */
+export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  throw new AppError('usage', result.error.issues[0]?.message ?? 'The input is invalid.');
+}
 
 // All input fields of the operations on keys: their schemas with error sentences, labels, hints and flags.
 
@@ -67,7 +78,6 @@ export const FIELDS = {
   profile: plain('profile').register(INPUT_FACTS, {
     ...{ label: 'profile', title: 'Profile', hint: 'Its username or an alias.' },
     ...{ kind: 'line', flag: ['--profile <username>', 'the username or an alias of the profile'] },
-    inQuery: 'Only keys of the profile with this username or alias.',
   }),
   profileId: whole('UID', 1, Number.MAX_SAFE_INTEGER, 'The UID must be a whole number from 1.').register(INPUT_FACTS, {
     ...{ label: 'UID', title: 'UID', kind: 'hidden', flag: null },
@@ -156,7 +166,6 @@ export const FIELDS = {
       '--limit <number>',
       `at most this many, 1 to ${MAX_PAGE_LENGTH}; default: all, on a terminal ${USUAL_PAGE_LENGTH}`,
     ],
-    inQuery: `At most this many keys; default: ${USUAL_PAGE_LENGTH}.`,
   }),
   after: z
     .string(INVALID_CURSOR)
@@ -166,8 +175,6 @@ export const FIELDS = {
       title: 'After',
       kind: 'line',
       flag: ['--after <identifier>', 'only keys after this one in the list'],
-      inQuery:
-        'The identifier of a key: only keys after it in the current list. `Link` has a cursor instead, which skips no key even if one is decided in between.',
     }),
   days: numberField('number of days', 1, USAGE_DAYS, {
     title: 'Days',
@@ -179,3 +186,39 @@ export const FIELDS = {
 export const OPTIONAL_REASON = optionalText(
   textField(REASON, { ...REASON_FACTS, hint: 'Admins can read it in the history.' }, true),
 );
+
+const { name, description, permissions, projectUrl, expectedUsage } = FIELDS;
+
+/** The fields of a request for a key. */
+export const KEY_REQUEST = z.object({ name, description, permissions, projectUrl, expectedUsage });
+
+/** A request for a key, validated and trimmed. */
+export type KeyRequest = z.output<typeof KEY_REQUEST>;
+
+/** A change of a key that has a secret. Absent fields stay as they are; an expiry of null means never. */
+export const KEY_CHANGE = z.object({
+  permissions: permissions.nullish(),
+  rateLimits: FIELDS.rateLimits.nullish(),
+  expiresAtMs: FIELDS.expiresAtMs.nullish(),
+});
+
+/** A validated change. */
+export type KeyChange = z.output<typeof KEY_CHANGE>;
+
+/** The grant of an approval. Absent fields get their defaults. */
+export const GRANT = z.object({ ...KEY_CHANGE.shape, retireOldAtMs: FIELDS.retireOldAtMs.nullish() });
+
+/** A validated grant. Times are milliseconds since 1970. */
+export type Grant = z.output<typeof GRANT>;
+
+/** Which keys to list. With `limit`, one page; `after` is a cursor or the identifier of a key. */
+export const LIST_FILTER = z.object({
+  states: FIELDS.states.nullish(),
+  profile: FIELDS.profile.nullish(),
+  find: FIELDS.find.nullish(),
+  limit: FIELDS.limit.nullish(),
+  after: FIELDS.after.nullish(),
+});
+
+/** A validated filter. */
+export type ListInput = z.output<typeof LIST_FILTER>;

@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import type { z } from 'zod';
-import { readFlags } from '../../../../cli/keys/flags.ts';
-import { decidedFields } from '../../../../server/portal/admin/decision-forms.ts';
-import { readFields } from '../../../../server/portal/requests/operation-form.ts';
-import { AppError } from '../../../../shared/errors.ts';
-import { factsOf } from '../../../../shared/keys/fields/input-facts.ts';
-import { GRANT } from '../../../../shared/keys/fields/input-groups.ts';
-import { readTyped } from '../../../../shared/keys/fields/input-text.ts';
-import { FIELDS } from '../../../../shared/keys/fields/inputs.ts';
-import { parseInput } from '../../../../shared/keys/fields/parse-input.ts';
-import { OPERATIONS } from '../../../../shared/operations.ts';
-import { testClock } from '../../../support/world.ts';
+import { readFlags } from '../../../cli/keys/flags.ts';
+import { decidedFields } from '../../../server/portal/admin/decision-forms.ts';
+import { readFields } from '../../../server/portal/requests/operation-form.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { factsOf } from '../../../shared/keys/input-rules.ts';
+import { readTyped } from '../../../shared/keys/input-text.ts';
+import { FIELDS, GRANT, parseInput } from '../../../shared/keys/inputs.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { testClock } from '../../support/world.ts';
 
 // `test/doors.test.ts` sends the inputs of every operation through every door.
 

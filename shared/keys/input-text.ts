@@ -1,8 +1,8 @@
-import { isoTime } from '../../clock.ts';
-import { KEY_STATES } from '../../db/key-columns.ts';
-import { formatRateLimit, parseRateLimits, type RateLimit } from '../../limits/rate-limit.ts';
-import { parseExpiry } from '../expiry.ts';
-import type { InputFacts, InputKind } from './input-facts.ts';
+import { isoTime } from '../clock.ts';
+import { KEY_STATES } from '../db/key-columns.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
+import { parseExpiry } from './expiry.ts';
+import type { InputFacts, InputKind } from './input-rules.ts';
 
 // Parses and formats inputs as people type them into forms, URLs, flags and prompts. The schema validates the result.
 
