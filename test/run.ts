@@ -92,7 +92,13 @@ const WANTED = {
   tokens: '^token [0-9A-Za-z_-]{43}$',
 };
 
-/** Whether no kept file has a code, or the first, middle or last 16 characters of a token or of a secret's random part. */
+/** Sixteen characters from each eighth on, and the last sixteen: a part of 23 characters of the text has one of these. */
+function piecesOf(text: string): string[] {
+  const starts = Array.from({ length: Math.ceil((text.length - 16) / 8) }, (_, n) => n * 8);
+  return [...starts.map((at) => text.slice(at, at + 16)), text.slice(-16)];
+}
+
+/** Whether no kept file has a code, or 23 consecutive characters of a token or of a secret's random part. */
 async function nothingLeaked(kept: string): Promise<boolean> {
   const sources = MAY_CONTAIN.map((pattern) => `--include=${pattern}`);
   const find = async (pattern: string) => [...new Set(await grep(kept, '-h', '-o', '-E', ...sources, pattern))];
@@ -101,9 +107,8 @@ async function nothingLeaked(kept: string): Promise<boolean> {
   const codes = (await find(WANTED.codes)).map((code) => code.trim()).filter((code) => !code.startsWith('0000'));
   const tokens = await find(WANTED.tokens);
   const random = [...secrets.map((text) => text.slice(13)), ...tokens.map((text) => text.slice('token '.length))];
-  const pieces = random.flatMap((text) => [text.slice(0, 16), text.slice(11, 27), text.slice(-16)]);
   const patterns = `${kept}.patterns`;
-  writeFileSync(patterns, [...pieces, ...codes, ...codes.map((code) => code.replace('-', ''))].join('\n'));
+  writeFileSync(patterns, [...random.flatMap(piecesOf), ...codes, ...codes.map((code) => code.replace('-', ''))].join('\n'));
   const others = MAY_CONTAIN.map((pattern) => `--exclude=${pattern}`);
   const found = await grep(kept, '-l', '-F', '-f', patterns, ...others);
   for (const path of found) say(`a secret, code or token is in ${path.slice(kept.length + 1)}`);
