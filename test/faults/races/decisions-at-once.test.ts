@@ -10,18 +10,10 @@ import { readKey } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { parseRateLimits } from '../../../shared/limits/rate-limit.ts';
 import { issue, request } from '../../support/keys.ts';
-import {
-  type About,
-  askWith,
-  type Deciding,
-  type Door,
-  doorWorld,
-  OPERATIONS_RACED,
-  type Raced,
-} from '../../support/portal/doors.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { eventually } from '../../support/world.ts';
+import { type About, askWith, type Deciding, type Door, doorWorld, OPERATIONS_RACED, type Raced } from './doors.ts';
 
 // Two simultaneous decisions on the keys of a profile, by people and programs through different doors, during
 // lookups. Each confirms what it was shown, at its own moment.

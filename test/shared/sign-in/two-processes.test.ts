@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { createCodeDesk, requestCode } from '../../../shared/sign-in/codes.ts';
 import { CLIENT, countingCodes, countSignInRows, openerFor, ticketFor } from '../../support/people.ts';
-import { startTwo } from '../../support/portal/sign-in-acts.ts';
 import { importLines } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
+import { startTwo } from './sign-in-acts.ts';
 
 // If two processes use the same secret at the same time, only one succeeds.
 

@@ -6,8 +6,8 @@ import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';
 import { changeByHand, importLines } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';
-import { storedProfiles } from '../../../support/storage/import-model.ts';
 import { onBox, testClock, testDeps } from '../../../support/world.ts';
+import { storedProfiles } from './import-model.ts';
 
 // Files, feeds and commands in any order, compared with a model that defines --as-of in the simplest way.
 

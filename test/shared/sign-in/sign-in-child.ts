@@ -2,8 +2,8 @@ import { addAdmin } from '../../../shared/admins.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { enterCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
-import { CLIENT } from '../people.ts';
-import { depsBeside, onBox, testConfig } from '../world.ts';
+import { CLIENT } from '../../support/people.ts';
+import { depsBeside, onBox, testConfig } from '../../support/world.ts';
 import type { Act } from './sign-in-acts.ts';
 
 // A process on the database that its argument names. It performs the act of each line (`sign-in-acts.ts`) as soon as

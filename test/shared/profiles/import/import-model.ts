@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { Deps } from '../../../shared/deps.ts';
-import { exportText } from '../profiles.ts';
+import type { Deps } from '../../../../shared/deps.ts';
+import { exportText } from '../../../support/profiles.ts';
 
 // A simple model of imports, and random files for comparing it with real imports.
 

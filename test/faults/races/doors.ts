@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { keyRevision } from '../../../shared/keys/revision.ts';
-import { type LineChild, startLineChild } from '../commands.ts';
-import { get } from '../http.ts';
-import { request } from '../keys.ts';
-import { type ServerProcess, startServerProcess } from '../machine.ts';
-import { sendLines, tokenFor } from '../manage.ts';
-import { fetchPage, hiddenIn, type SignedInAdmin, signInAdmin, signInOwner } from '../pages.ts';
-import { insertProfile, jsonLines } from '../profiles.ts';
-import { tempFolder, testDeps } from '../world.ts';
+import { type LineChild, startLineChild } from '../../support/commands.ts';
+import { get } from '../../support/http.ts';
+import { request } from '../../support/keys.ts';
+import { type ServerProcess, startServerProcess } from '../../support/machine.ts';
+import { sendLines, tokenFor } from '../../support/manage.ts';
+import { fetchPage, hiddenIn, type SignedInAdmin, signInAdmin, signInOwner } from '../../support/pages.ts';
+import { insertProfile, jsonLines } from '../../support/profiles.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
 
 // The doors through which people and programs decide on the keys of a profile, each in its own process. It shows
 // something first; the returned function confirms it.
@@ -32,7 +32,7 @@ export async function doorWorld() {
   const variables = { DATABASE_PATH: databasePath, MAIL_URL: `file:${databasePath}.mail`, PUBLIC_URL: PUBLIC };
   const access = testDeps({ variables });
   const server = await startServerProcess({ ...variables, TRUSTED_PROXIES: '127.0.0.1' });
-  const child = () => startLineChild(join(import.meta.dir, '../../faults/races/version-child.ts'), databasePath);
+  const child = () => startLineChild(join(import.meta.dir, 'version-child.ts'), databasePath);
   const children = await Promise.all([child(), child()]);
   const admins: SignedInAdmin[] = [];
   for (let n = 0; n < ADMINS; n++) admins.push(await signInAdmin({ access }, `Admin ${n}`));

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { enterCode } from '../../../shared/sign-in/codes.ts';
-import { startLineChild } from '../commands.ts';
+import { startLineChild } from '../../support/commands.ts';
 
 /** The actions of sign-in-child.ts by name, each with its input. */
 export type Act = { enter: Parameters<typeof enterCode>[1]; 'hand over': string; invite: string };
