@@ -108,7 +108,10 @@ async function nothingLeaked(kept: string): Promise<boolean> {
   const tokens = await find(WANTED.tokens);
   const random = [...secrets.map((text) => text.slice(13)), ...tokens.map((text) => text.slice('token '.length))];
   const patterns = `${kept}.patterns`;
-  writeFileSync(patterns, [...random.flatMap(piecesOf), ...codes, ...codes.map((code) => code.replace('-', ''))].join('\n'));
+  writeFileSync(
+    patterns,
+    [...random.flatMap(piecesOf), ...codes, ...codes.map((code) => code.replace('-', ''))].join('\n'),
+  );
   const others = MAY_CONTAIN.map((pattern) => `--exclude=${pattern}`);
   const found = await grep(kept, '-l', '-F', '-f', patterns, ...others);
   for (const path of found) say(`a secret, code or token is in ${path.slice(kept.length + 1)}`);
