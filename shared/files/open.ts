@@ -9,14 +9,14 @@ import { refuseServed } from './lock.ts';
 
 /**
  * How a process uses the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
- * migrate an existing one; `use` (nearly all other commands) and `pages` (the server's portal thread) require it to
+ * migrate an existing one; `use` (nearly all other commands) and `pages` (the server's second connection, which writes) require it to
  * exist with the current schema; `look` (backup, check) accepts an older schema too.
  */
 export type OpenMode = 'serve' | 'fill' | 'use' | 'pages' | 'look';
 
 /**
- * How long a connection waits for another's write lock: briefly in the server, where the wait blocks all requests, and
- * in the portal's thread, where it blocks all pages, which therefore call `whenUnlocked` first.
+ * How long a connection waits for another's write lock: briefly in the server, where the wait blocks all requests, which
+ * therefore try again themselves (`whenFree`); for minutes in an import, which lets others go first.
  */
 const BUSY_TIMEOUT_MS = { serve: 300, fill: 600_000, use: 10_000, pages: 50, look: 10_000 } as const;
 
