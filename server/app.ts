@@ -11,7 +11,6 @@ import { manage } from './manage/app.ts';
 import { reportTo } from './observability/log.ts';
 import { pages } from './portal/app.ts';
 import type { PortalParts } from './portal/guards.ts';
-import { pageStyle } from './portal/style-route.ts';
 import type { Service } from './service.ts';
 
 /**
@@ -31,7 +30,7 @@ export function createApp(service: Service) {
     .use(securityContact(service))
     .use(documents(service));
   if (developerPlatform) {
-    app.use(pageStyle(service)).use(developerPlatformOf(service));
+    app.use(developerPlatformOf(service));
   }
   // If no route matched, Elysia would run only the error hook.
   const others = new Elysia({ name: 'unknown-paths' }).use(transport(service)).all('/*', refuseRest([...app.routes]));

@@ -3,11 +3,10 @@ import type { Config } from '../../shared/config/config.ts';
 import { rateLimitWords } from '../../shared/limits/rate-limit.ts';
 import { isMailAddress } from '../../shared/mail/address.ts';
 import { joinWords } from '../../shared/text.ts';
-import { type FramedPage, foot, framePage, inlineStyles, styleSheet } from '../frame/frame.ts';
+import { type FramedPage, foot, framePage } from '../frame/frame.ts';
 import { html, raw } from '../html.ts';
 import { publicPath } from '../http/public-path.ts';
 import { docsBar } from './bar.ts';
-import style from './guide.css' with { type: 'text' };
 
 /** docs/api.md with the name, the URL, the contact and the default rate limits of this installation: `/docs.md`. */
 export function guideText(config: Config): string {
@@ -52,23 +51,24 @@ export function guidePage(config: Config): FramedPage {
     ([, id = '', heading = '']) => html`<li><a href="#${id}">${raw(heading)}</a></li>`,
   );
   // As the script of all pages expects blocks to which it adds a copy button.
-  const blocks = made.replace(
-    /<pre>(<code class="language-(\w+)">[\s\S]*?<\/code>)<\/pre>/g,
-    (_, code: string, language: string) =>
-      `<figure class="code"><figcaption>${LANGUAGES[language] ?? language}</figcaption><pre tabindex="0">${code}</pre></figure>`,
-  );
+  const blocks = made
+    .replaceAll('<table>', '<table class="wide" tabindex="0">')
+    .replace(
+      /<pre>(<code class="language-(\w+)">[\s\S]*?<\/code>)<\/pre>/g,
+      (_, code: string, language: string) =>
+        `<figure class="code"><figcaption>${LANGUAGES[language] ?? language}</figcaption><pre tabindex="0">${code}</pre></figure>`,
+    );
   return framePage(config, {
     title: 'API documentation',
     description: 'Public profiles, their links and a leaderboard.',
-    styles: inlineStyles(styleSheet(style)),
     scripts: [],
     body: html`<a class="skip" href="#content">Skip to the content</a>
 ${docsBar(config, '/docs')}
-<div class="columns">
+<div class="columns guide">
 <nav class="contents" aria-label="Contents"><details><summary>Contents</summary><ul>${contents}</ul></details></nav>
 <main id="content" tabindex="-1">${raw(blocks)}</main>
 </div>
-${foot(html``)}`,
+${foot(config)}`,
   });
 }
 

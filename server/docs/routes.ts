@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import type { FramedPage } from '../frame/frame.ts';
+import { type FramedPage, STYLE } from '../frame/frame.ts';
 import type { Answer } from '../http/answers.ts';
 import { transport } from '../http/every-request.ts';
 import { publicPath } from '../http/public-path.ts';
@@ -21,6 +21,7 @@ const DOCUMENTS: Record<string, (serving: Serving) => Promise<Made>> = {
   '/openapi.json': openApi,
   '/docs': docsPage,
   '/docs.md': docsMarkdown,
+  [STYLE.path]: async () => ({ body: STYLE.sheet, headers: { 'Content-Type': 'text/css; charset=utf-8' } }),
   [TRY_PATHS.page]: tryPage,
   [TRY_PATHS.script]: tryScript,
   [TRY_PATHS.style]: tryStyle,

@@ -1,4 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import type { SimplifiedProfile } from '../api/bodies.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
@@ -60,4 +62,13 @@ export function readProfile(db: Db | Tx, id: number): ProfileRow {
   const found = readProfileRow(db, id);
   if (found === undefined) throw new AppError('not_found', `The profile with the UID ${id} was erased.`);
   return found;
+}
+
+/** What everybody can look up of a profile, as far as admins decide by it, and how many links it has; null if there is none. */
+export function publicProfile(db: Db, id: number): (z.infer<typeof SimplifiedProfile> & { links: number }) | null {
+  const row = db.$client.query('SELECT profile, links FROM profiles WHERE id = ?').get(id) as {
+    profile: string;
+    links: string;
+  } | null;
+  return row === null ? null : { ...JSON.parse(row.profile), links: JSON.parse(row.links).links.length };
 }

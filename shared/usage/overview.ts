@@ -28,7 +28,7 @@ export type Overview = {
   /** The keys with the most requests in these days, each with today's requests. */
   busiest: (NamedKey & { requests: number; today: number })[];
   limited: LimitedKey[];
-  queue: { pending: number; oldestAtMs: number | null };
+  queue: { pending: number; active: number; oldestAtMs: number | null };
   mails: MailStatus;
   lastImport: ImportStatus | null;
   lastFeed: ImportStatus | null;
@@ -58,7 +58,7 @@ export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf'>): Over
     days: readDays(deps, nowMs),
     busiest: readBusiest(deps, nowMs),
     limited: readLimited(deps, limits, nowMs),
-    queue: { pending: states.pending, oldestAtMs: oldestPendingAt },
+    queue: { pending: states.pending, active: states.Active, oldestAtMs: oldestPendingAt },
     mails: readMailStatus(db, nowMs),
     lastImport: lastImportOf(db, 'import'),
     lastFeed: lastImportOf(db, 'feed'),

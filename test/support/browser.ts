@@ -213,7 +213,7 @@ const MISFITS = `async ({ width, within, targets }) => {
   while (innerWidth !== width) await new Promise(requestAnimationFrame);
   for (const details of document.querySelectorAll('details')) details.open = width > 640 || details.closest('main') !== null;
   const isWide = (one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1;
-  const isSmall = (one) => one.checkVisibility() && one.getBoundingClientRect().height < 24;
+  const isSmall = (one) => one.checkVisibility() && (one.closest('label') ?? one).getBoundingClientRect().height < 24;
   const find = (selector, isFault) => [...document.querySelectorAll(selector)].filter(isFault).map((one) => one.outerHTML.slice(0, 120));
   const { scrollWidth } = document.documentElement;
   return [

@@ -8,7 +8,6 @@ import { publicPath } from '../../http/public-path.ts';
 import { docsBar } from '../bar.ts';
 import { TRY_PATHS } from './paths.ts';
 import ours from './swagger-ui.browser.js' with { type: 'text' };
-import style from './try.css' with { type: 'text' };
 
 /**
  * Creates `/docs/try`: Swagger UI for `/openapi.json`, in which readers send requests with their own key. `@elysiajs/openapi`
@@ -81,5 +80,12 @@ export async function tryScript(): Promise<string> {
 
 /** Swagger UI's style sheet, followed by ours, which is mostly about the bar. */
 export async function tryStyle(): Promise<string> {
-  return `${await Bun.file(stylePath).text()}\n${styleBeside('#swagger-ui')}\n${style}`;
+  return `${await Bun.file(stylePath).text()}\n${styleBeside('#swagger-ui')}\n${OURS}`;
 }
+
+/** These buttons have the browser's colours, which in dark mode the page's own style would invert. Responses have no links. */
+const OURS = `
+body { margin: 0; }
+#swagger-ui :is(.json-schema-2020-12-accordion, .json-schema-2020-12-expand-deep-button) { background: none; color: inherit; }
+#swagger-ui .response-col_links { display: none; }
+`;

@@ -14,7 +14,7 @@ import { publicPath } from '../../http/public-path.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { buttonLine, errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { inputField } from '../html/input-field.ts';
-import { factList, requestFacts } from '../html/key-facts.ts';
+import { joined } from '../html/key-facts.ts';
 import { userText } from '../html/user-text.ts';
 import { whatStops } from '../html/what-stops.ts';
 import { doneAt } from '../requests/flash.ts';
@@ -229,16 +229,20 @@ async function confirm(
     title,
     where: first === undefined ? 'Requests' : sectionOf(first),
     scripts: [countScript],
-    body: html`${errorSummary(faults)}<h1>${title}</h1>
-${first === undefined ? '' : await whatStops(context, operation, first)}<p>${consequence}</p>
-<ol class="rows plain whole">${keys.map((key) => wholeKey(context, key))}</ol>
-<form method="post" action="${action}" novalidate>${hidden.map(([name, value]) => hiddenField(name, value))}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous: true, cancel })}</form>`,
+    body: html`${errorSummary(faults)}<form class="ask stack" method="post" action="${action}" novalidate><div><h1>${title}</h1><p class="soft">${consequence}</p></div>
+${first === undefined ? '' : await whatStops(context, operation, first)}
+<ul class="list" aria-label="What this is about">${keys.map((key) => wholeKey(key))}</ul>
+${hidden.map(([name, value]) => hiddenField(name, value))}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous: true, cancel })}</form>`,
   };
 }
 
-function wholeKey(context: PageContext, key: KeyView) {
-  const { name, identifier, profile, state } = key;
-  return html`<li><h2>${userText(name || identifier)}</h2>
-<p class="meta">${profile === null ? 'erased' : userText(profile)} · <code>${identifier}</code> · ${state}</p>
-${factList(requestFacts(key, adminKeyPath(context)).slice(1))}</li>`;
+function wholeKey(key: KeyView) {
+  const { name, identifier, profile, requestedPermissions, expectedUsage, description } = key;
+  const facts = [
+    profile === null ? 'erased' : userText(profile),
+    requestedPermissions.map((permission) => permission.replace('api.', '')).join(', '),
+    expectedUsage === null ? html`<span class="warn">no usage given</span>` : userText(expectedUsage),
+    html`<code>${identifier}</code>`,
+  ];
+  return html`<li class="said"><b>${userText(name || identifier)}</b> <span class="soft">${joined(facts)}</span><p dir="auto">${description}</p></li>`;
 }

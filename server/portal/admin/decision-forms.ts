@@ -73,20 +73,11 @@ function decisionsFor(access: Deps, { identifier, state }: KeyView) {
 export function decisionForms(parts: DecisionParts): Html {
   const { possible, refused } = decisionsFor(parts.access, parts.key);
   if (possible.length + refused.length === 0) return html``;
-  return html`<aside id="decide" tabindex="-1" aria-labelledby="yours"><h2 id="yours">${parts.key.state === 'pending' ? 'Your decision' : 'Change this key'}</h2>
-${refused.map(({ operation: { texts }, fault }) => html`<p class="fault">“${texts.button}” is not possible right now. ${pageSentence(fault)}</p>`)}
-${possible.map((operation) => formOf(parts, operation))}
-<p class="buttons">${possible.map((operation) => buttonOf(operation, operation.continuation === null))}</p></aside>`;
-}
-
-/** A bar for the bottom of narrow windows, where the forms follow the request: buttons, and links to the forms with fields. */
-export function decisionLinks(access: Deps, key: KeyView): Html {
-  const links = decisionsFor(access, key).possible.map((operation) =>
-    shortFields(operation).length === 0
-      ? buttonOf(operation, true)
-      : html`<a class="button second" href="#${operation.name}">${operation.texts.button}…</a> `,
-  );
-  return links.length === 0 ? html`` : html`<nav class="bar to-decision" aria-label="To the decision">${links}</nav>`;
+  const isPending = parts.key.state === 'pending';
+  return html`<aside class="decision" id="decide" tabindex="-1" aria-labelledby="yours"><div class="card"><h2 id="yours">${isPending ? 'Your decision' : 'Change this key'}</h2>
+${refused.map(({ operation: { texts }, fault }) => html`<p class="warn">“${texts.button}” is not possible right now. ${pageSentence(fault)}</p>`)}
+${possible.map((operation) => formOf(parts, operation))}</div>
+<p class="buttons act">${possible.map((operation) => buttonOf(operation, !isPending || operation.continuation === null))}</p></aside>`;
 }
 
 /** The button of a form, outside of the form. */

@@ -25,11 +25,11 @@ export function enrolPage(context: PageContext): Page {
   return {
     title: TITLE,
     scripts: [enrolScript],
-    body: html`<h1>${TITLE}</h1>
+    body: html`<div class="ask stack"><h1>${TITLE}</h1>
 ${WITHOUT_SCRIPT}
 <p class="note" id="missing" hidden>This link is incomplete: open the one that you were sent, with everything after the #.</p>
-<div id="whole" hidden><p>You were sent this link to become an admin of this service. Nothing happens until you continue.</p>
-${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secret', ''))}</div>`,
+<div id="whole" class="stack" hidden><p>You were sent this link to become an admin of this service. Nothing happens until you continue.</p>
+${formTo(publicPath(config, '/developers/enrol'), 'Continue', hiddenField('secret', ''))}</div></div>`,
   };
 }
 
@@ -62,7 +62,7 @@ function ask(context: PageContext, { secret, name }: { secret: string; name: str
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
-    body: html`${errorSummary(faults)}<h1>${TITLE}</h1>
+    body: html`<div class="ask stack">${errorSummary(faults)}<h1>${TITLE}</h1>
 <p>For the admin <strong><bdi>${enrolment.admin.name}</bdi></strong>. This link works once, until ${timeText(enrolment.expiresAtMs)}.</p>
 <p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or similar each time. You sign in with it.</p>
 ${passkeyForm({
@@ -71,6 +71,6 @@ ${passkeyForm({
   parts: [passkeyName(name, faults), hiddenField('secret', secret)],
   passkey: 'create',
   options: beginRegistration(access, secret),
-})}`,
+})}</div>`,
   };
 }

@@ -10,18 +10,9 @@ import { publicPath } from '../../http/public-path.ts';
 import { attemptStatus } from '../html/attempt.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
-import {
-  endText,
-  factList,
-  grantFacts,
-  joined,
-  nameOf,
-  requestFacts,
-  type ShownFact,
-  stateTag,
-} from '../html/key-facts.ts';
-import { historyTable } from '../html/key-history.ts';
-import { keyTable } from '../html/key-table.ts';
+import { endText, factList, grantFacts, nameOf, requestFacts, type ShownFact, stateTag } from '../html/key-facts.ts';
+import { historyList } from '../html/key-history.ts';
+import { keyList } from '../html/key-table.ts';
 import { lastMove, reasonOf } from '../html/last-move.ts';
 import { durationSince, relativeTime, timeText } from '../html/time.ts';
 import { percentText, usageChart } from '../html/usage-chart.ts';
@@ -30,7 +21,8 @@ import type { Form } from '../requests/form.ts';
 import { performFor } from '../requests/perform.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { ADMIN_KEYS_PATH, adminKeyPath, QUEUE_PATH, sectionOf } from './admin-path.ts';
-import { decisionForms, decisionLinks } from './decision-forms.ts';
+import { decisionForms } from './decision-forms.ts';
+import { profileCard } from './profile-facts.ts';
 
 /** `GET /developers/admin/keys/:identifier`: everything about a key, and the forms to decide on it. Throws `not_found`. */
 export function adminKeyPage(context: PageContext): Promise<Page> {
@@ -40,6 +32,7 @@ export function adminKeyPage(context: PageContext): Promise<Page> {
 /** The same page; if one of its forms was refused, with what was typed and the errors. */
 export async function showAdminKey(context: PageContext, typed: Form | null, faults: Faults): Promise<Page> {
   const { access } = context;
+  const nowMs = access.clock.nowMs();
   const identifier = context.params.identifier as string;
   // Read before the rest: if the key changes in between, decisions from this page are refused.
   const shown = keyRevision(access.db, identifier);
@@ -64,20 +57,21 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
     where: sectionOf(key),
     scripts: [countScript, ...attempt.scripts],
     body: html`${isSlotHolder(key) ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(faults)}
-${await crumbs(context, key)}<h1>${userText(name)}</h1>
-<p>${joined([whose(context, key), ...stateParts(key, move, access.clock.nowMs()), html`<code data-copy="the identifier">${identifier}</code>`])}</p>${reasonOf(move)}
+${await crumbs(context, key)}<div class="head"><div><h1>${userText(name)}</h1>
+<p class="meta">${stateParts(key, move, nowMs).map((part) => html`<span>${part}</span>`)}<code data-copy="the identifier">${identifier}</code></p></div></div>${reasonOf(move)}
 ${attempt.body}
-<div id="rest">
+<div id="rest" class="stack">
 ${addressNote(key)}
 ${banNote(context, identifier)}
-<div class="beside"><div>
-<p class="text">${userText(key.description)}</p>
-${factList([...requestFacts(key, linkTo).slice(2), ...others.facts, ...mailFact(context, key), ...grantFacts(key)])}
-${decisionLinks(access, key)}</div>
-${forms}</div>
-${usage === null ? '' : html`<h2>Usage</h2>${usageChart(usage)}`}
+<div class="beside"><div class="stack">
+<section class="card" aria-label="The request">${whose(context, key)}
+<p class="text" dir="auto">${key.description}</p><hr>
+${factList([...requestFacts(key, linkTo, 'with links').slice(2), ...others.facts, ...mailFact(context, key), ...grantFacts(key)])}</section>
+${usage === null ? '' : usageChart(usage, `Last ${usage.days.length} days`)}
 ${others.below}
-<details><summary>History (${numberText(history.length)})</summary>${historyTable(history)}</details>
+<details><summary class="soft">History (${numberText(history.length)})</summary>${historyList(history, nowMs)}</details>
+</div>
+${forms}</div>
 </div>`,
   };
 }
@@ -96,11 +90,10 @@ function stateParts(key: KeyView, move: HistoryView | undefined, nowMs: number):
   return [html`${stateTag(key)} ${when}${by}`, ...ending];
 }
 
-function whose({ access: { db } }: PageContext, { identifier, profile }: KeyView): Html {
-  const { profileId } = readKey(db, identifier);
-  return profile === null
-    ? html`an erased profile`
-    : html`<strong>${userText(profile)}</strong> (UID ${profileId ?? ''})`;
+function whose({ access }: PageContext, { identifier, profile }: KeyView): Html {
+  const { profileId } = readKey(access.db, identifier);
+  if (profile === null || profileId === null) return html`<p class="soft">Its profile was erased.</p><hr>`;
+  return html`${profileCard(access, profileId, profile)}<hr>`;
 }
 
 /** The e-mail address to which the secret of a request would be sent. */
@@ -130,13 +123,14 @@ function banNote({ access: { db } }: PageContext, identifier: string): Html {
 async function crumbs(context: PageContext, { identifier, state }: KeyView): Promise<Html> {
   const { config } = context.access;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
-  if (state !== 'pending') return html`<p class="crumbs">${link(ADMIN_KEYS_PATH, 'Keys')}</p>`;
+  const label = html` aria-label="Breadcrumb"`;
+  if (state !== 'pending') return html`<nav class="crumbs"${label}>${link(ADMIN_KEYS_PATH, 'Keys')}</nav>`;
   const { position, waiting, previous, next } = await performFor(context, OPERATIONS.queuePlace, {
     identifier,
   });
   const beside = (one: string | null, text: string) => (one === null ? [] : [link(`${ADMIN_KEYS_PATH}/${one}`, text)]);
   const place = `${numberText(position)} of ${numberText(waiting)}`;
-  return html`<p class="crumbs">${joined([link(QUEUE_PATH, 'Requests'), place, ...beside(previous, 'Previous'), ...beside(next, 'Next')])}</p>`;
+  return html`<nav class="crumbs"${label}><span>${link(QUEUE_PATH, 'Requests')} ${place}</span><span>${beside(previous, '← Previous')}${beside(next, 'Next →')}</span></nav>`;
 }
 
 /** The other keys of the same profile: how many there are, and below the decision a list with the usage of those with a secret. */
@@ -156,12 +150,11 @@ async function otherKeys(
     .join(', ');
   const linkTo = adminKeyPath(context);
   const nowMs = context.access.clock.nowMs();
-  const caption = 'Pending requests first, then other keys, oldest first';
   const uses: Html[] = [];
   for (const key of working) uses.push(await useOf(context, key));
   return {
     facts: [['Other keys', html`<a href="#others">${counts}</a>`]],
-    below: html`<h2 id="others">Other keys of this profile</h2>${keyTable({ keys: others, lastUses, caption, linkTo, nowMs })}${uses.length === 0 ? '' : html`<ul>${uses}</ul>`}`,
+    below: html`<section aria-labelledby="others"><h2 id="others">Other keys of this profile</h2>${keyList({ keys: others, lastUses, linkTo, nowMs })}${uses.length === 0 ? '' : html`<ul class="soft">${uses}</ul>`}</section>`,
   };
 }
 

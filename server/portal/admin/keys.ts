@@ -6,7 +6,7 @@ import { readCursor } from '../../../shared/keys/list.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { keyTable } from '../html/key-table.ts';
+import { keyList } from '../html/key-table.ts';
 import { queryValue } from '../requests/form.ts';
 import { performFor } from '../requests/perform.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
@@ -26,14 +26,13 @@ export async function adminKeys(context: PageContext): Promise<Page> {
     after: after || null,
   });
   const title = find === '' ? 'Keys' : `Found: ${find}`;
-  const caption = 'Pending requests first, then other keys, oldest first';
   const linkTo = adminKeyPath(context);
   const nowMs = access.clock.nowMs();
   return {
     title,
-    body: html`<div class="headline"><h1>Keys</h1>${searchForm(context, find)}</div>
+    body: html`<div class="head"><h1>Keys</h1>${searchForm(context, find)}</div>
 ${stateLinks(context, state, find)}
-${keys.length > 0 ? keyTable({ keys, lastUses, caption, linkTo, withProfiles: true, nowMs }) : nothing(find, state)}
+${keys.length > 0 ? html`<h2 class="unseen">Pending requests first, then other keys, oldest first</h2>${keyList({ keys, lastUses, linkTo, withProfiles: true, nowMs })}` : nothing(find, state)}
 ${pageLinks(publicPath(access.config, ADMIN_KEYS_PATH), { state, ...(find !== '' && { find }) }, after, next)}`,
   };
 }
@@ -55,7 +54,7 @@ export function readAfter(after: string): string {
 
 /** The search field for the head of a list; `find` is the search text. */
 export function searchForm({ access: { config } }: PageContext, find: string): Html {
-  return html`<form class="search" role="search" method="get" action="${publicPath(config, ADMIN_KEYS_PATH)}" novalidate><label class="unseen" for="find">Key, profile or address</label><input id="find" name="find" type="search" value="${find}" placeholder="Key, profile or address" autocomplete="off" autocapitalize="none" spellcheck="false"><button class="second">Find</button></form>`;
+  return html`<form class="find" role="search" method="get" action="${publicPath(config, ADMIN_KEYS_PATH)}" novalidate><input name="find" type="search" value="${find}" aria-label="Find a key, profile or address" placeholder="Find a key, profile or address" autocomplete="off" autocapitalize="none" spellcheck="false"></form>`;
 }
 
 function stateLinks({ access: { config } }: PageContext, state: string, find = ''): Html {
@@ -76,10 +75,10 @@ export function pageLinks(
 ): Html {
   const link = (parameters: Record<string, string>, text: string) => {
     const query = new URLSearchParams({ ...filters, ...parameters }).toString();
-    return html`<li><a href="${path}${query === '' ? '' : `?${query}`}">${text}</a></li>`;
+    return html`<a class="button" href="${path}${query === '' ? '' : `?${query}`}">${text}</a>`;
   };
   if (after === '' && next === null) return html``;
   const first = after === '' ? '' : link({}, 'First page');
   const later = next === null ? '' : link({ after: next }, 'Next page');
-  return html`<nav aria-label="Pages of the list"><ul class="nav">${first}${later}</ul></nav>`;
+  return html`<nav class="buttons" aria-label="Pages of the list">${first}${later}</nav>`;
 }

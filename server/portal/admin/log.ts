@@ -13,22 +13,31 @@ import {
 } from '../../../shared/log.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { errorSummary, type Faults, textField } from '../html/fields.ts';
+import { errorSummary, type Faults } from '../html/fields.ts';
 import { nameOf } from '../html/key-facts.ts';
-import { columnTime, pageSentence, WHEN } from '../html/time.ts';
+import { clockTime, pageSentence, relativeTime } from '../html/time.ts';
 import { userText } from '../html/user-text.ts';
 import { queryValue } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './admin-path.ts';
+import { firstLetter } from './profile-facts.ts';
 
 const PAGE_SIZE = 50;
 
 const PATH = '/developers/admin/log';
 
-const FILTERS = ['by', 'kind', 'key', 'from', 'to'] as const;
+const FILTERS = ['by', 'kind', 'key', 'when', 'from', 'to'] as const;
 
 /** The filters as typed; empty if unused. */
 type Wanted = Record<(typeof FILTERS)[number], string>;
+
+/** The presets of the filter by time: whole UTC days, counted from today backwards. */
+const PRESETS: Readonly<Record<string, { text: string; firstDay: number; lastDay: number }>> = {
+  today: { text: 'Today', firstDay: 0, lastDay: 0 },
+  yesterday: { text: 'Yesterday', firstDay: 1, lastDay: 1 },
+  '7d': { text: 'Last 7 days', firstDay: 6, lastDay: 0 },
+  '30d': { text: 'Last 30 days', firstDay: 29, lastDay: 0 },
+};
 
 /** `GET /developers/admin/log`: the audit log, newest first, filtered by person, kind, key and time. */
 export function log(context: PageContext): Page {
@@ -51,16 +60,15 @@ export function log(context: PageContext): Page {
   return {
     title: 'Log',
     ...(faults.size > 0 && { refusal: 'bad_parameter' }),
-    body: html`${errorSummary(faults)}<h1>Log</h1>
-<p class="soft">Who did what. Entries can’t be changed or removed. The history of each key says whether its e-mails were delivered.</p>
+    body: html`${errorSummary(faults)}<div><h1>Log</h1><p class="soft">Who did what. Nothing here can be changed or removed.</p></div>
 ${filterForm(context, wanted, faults)}
-${entries.length > 0 ? logTable(context, entries) : faults.size > 0 ? '' : html`<p>${none}</p>`}
+${entries.length > 0 ? logDays(context, entries) : faults.size > 0 ? '' : html`<p>${none}</p>`}
 ${pageLinks(context, wanted, before, found.length > PAGE_SIZE ? String(entries.at(-1)?.id) : null)}`,
   };
 }
 
 /** Reads the filters, and adds the errors of invalid ones to `faults`. */
-function readFilter({ by, kind, key, from, to }: Wanted, nowMs: number, faults: Map<string, string>): LogFilter {
+function readFilter({ by, kind, key, when, from, to }: Wanted, nowMs: number, faults: Map<string, string>): LogFilter {
   const moment = (name: string, text: string) => {
     const atMs = parsePast(text, nowMs);
     if (atMs === null) faults.set(name, `“${name === 'from' ? 'From' : 'To'}” must be ${PAST_SYNTAX}.`);
@@ -68,58 +76,96 @@ function readFilter({ by, kind, key, from, to }: Wanted, nowMs: number, faults: 
   };
   if (kind !== '' && !isLogKind(kind)) faults.set('kind', 'There is no such kind of entry.');
   if (key !== '' && !isIdentifier(key)) faults.set('key', 'The identifier of a key has 8 letters and digits.');
+  const preset = PRESETS[when];
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  const areDays = when === 'dates' || when === '';
+  if (preset === undefined && !areDays) faults.set('when', 'There is no such span of time.');
+  const sinceMs = preset ? today - preset.firstDay * DAY_MS : from !== '' && areDays ? moment('from', from) : undefined;
   // A date includes the whole day.
-  const untilMs = to === '' ? undefined : moment('to', to) + (/^\d{4}-\d\d-\d\d$/.test(to) ? DAY_MS : 0);
+  const wholeDay = /^\d{4}-\d\d-\d\d$/.test(to) ? DAY_MS : 0;
+  const untilMs = preset
+    ? today + (1 - preset.lastDay) * DAY_MS
+    : to !== '' && areDays
+      ? moment('to', to) + wholeDay
+      : undefined;
+  if (sinceMs !== undefined && untilMs !== undefined && sinceMs >= untilMs && faults.size === 0) {
+    faults.set('from', '“From” must not be after “To”.');
+  }
   return {
     ...(by !== '' && { by }),
     ...(isLogKind(kind) && { kinds: [kind] }),
     ...(key !== '' && { key }),
-    ...(from !== '' && { sinceMs: moment('from', from) }),
+    ...(sinceMs !== undefined && { sinceMs }),
     ...(untilMs !== undefined && { untilMs }),
   };
 }
 
-function logTable(context: PageContext, entries: readonly LogEntry[]): Html {
-  const rows = entries.map(
-    (entry) =>
-      html`<tr><td data-label="When">${columnTime(entry.atMs)}</td><td data-label="Who">${userText(entry.by)}</td><td data-label="What">${whatOf(context, entry)}</td></tr>`,
-  );
-  return html`<table><thead><tr><th scope="col">${WHEN}</th><th scope="col">Who</th><th scope="col">What</th></tr></thead><tbody>${rows}</tbody></table>`;
+/** The entries, a sentence a line, with days as headings. */
+function logDays(context: PageContext, entries: readonly LogEntry[]): Html {
+  const nowMs = context.access.clock.nowMs();
+  const days = Map.groupBy(entries, ({ atMs }) => Math.floor(atMs / DAY_MS));
+  const today = Math.floor(nowMs / DAY_MS);
+  return html`${[...days].map(([day, ofDay]) => {
+    const lines = ofDay.map(
+      (entry) =>
+        html`<li><span class="face" aria-hidden="true">${firstLetter(entry.by.replace(/^(admin|backend) /, ''))}</span><p><b>${userText(entry.by)}</b> ${whatOf(context, entry)}</p>${day === today ? relativeTime(entry.atMs, nowMs) : clockTime(entry.atMs)}</li>`,
+    );
+    return html`<section aria-labelledby="day-${day}"><h2 id="day-${day}">${dayTitle(day, today)}</h2><ol class="list log">${lines}</ol></section>`;
+  })}`;
+}
+
+function dayTitle(day: number, today: number): string {
+  if (day === today) return 'Today';
+  if (day === today - 1) return 'Yesterday';
+  const year = new Date(today * DAY_MS).getUTCFullYear();
+  const date = new Date(day * DAY_MS);
+  const isThisYear = date.getUTCFullYear() === year;
+  return date.toLocaleDateString('en-GB', {
+    ...{ weekday: 'long', day: 'numeric', month: 'long', timeZone: 'UTC' },
+    ...(!isThisYear && { year: 'numeric' }),
+  });
 }
 
 /** The sentence of an entry, in which a key's name is a link, and below it the text that a person wrote. */
-function whatOf(context: PageContext, { kind, identifier, text, written: theirs }: LogEntry): Html {
+function whatOf(context: PageContext, { kind, identifier, text: alone, written: theirs }: LogEntry): Html {
+  // The actor precedes it here.
+  const text = alone.charAt(0).toLowerCase() + alone.slice(1);
   const [before = '', ...after] = kind.startsWith('key-') && identifier !== null ? text.split(identifier) : [text];
   const linked =
     after.length === 0 || identifier === null
       ? html`<bdi>${pageSentence(text)}</bdi>`
       : html`${before}${namedKey(context, identifier)}${pageSentence(after.join(identifier))}`;
-  return html`${linked}${theirs === '' ? '' : html`<br><span class="text soft">${userText(theirs)}</span>`}`;
+  return html`${linked}${theirs === '' ? '' : html`: <span class="quoted">“${userText(theirs)}”</span>`}`;
 }
 
 /** The name of a key as a link, with its identifier in brackets; of an erased key only the identifier. */
 function namedKey(context: PageContext, identifier: string): Html {
   const { name } = readKey(context.access.db, identifier);
   const link = html`<a href="${adminKeyPath(context)(identifier)}">${nameOf({ name, identifier })}</a>`;
-  return name === '' ? link : html`${link} (<code>${identifier}</code>)`;
+  return link;
 }
 
 function filterForm({ access: { config } }: PageContext, wanted: Wanted, faults: Faults): Html {
-  const option = (value: string, text: string) =>
-    html`<option value="${value}"${raw(value === wanted.kind ? ' selected' : '')}>${text}</option>`;
+  const option = (name: keyof Wanted, value: string, text: string) =>
+    html`<option value="${value}"${raw(value === wanted[name] ? ' selected' : '')}>${text}</option>`;
   const groups = LOG_GROUPS.map(({ group, kinds }) =>
     kinds.length === 1
-      ? option(group, group)
-      : html`<optgroup label="${group}">${option(group, `all ${group}`)}${kinds.map((kind) => option(kind, kind.replaceAll('-', ' ')))}</optgroup>`,
+      ? option('kind', group, group)
+      : html`<optgroup label="${group}">${option('kind', group, `all ${group}`)}${kinds.map((kind) => option('kind', kind, kind.replaceAll('-', ' ')))}</optgroup>`,
   );
-  const kindFault = faults.get('kind');
-  const field = (name: keyof Wanted, label: string, hint: string, type: 'text' | 'date' = 'text') =>
-    textField({ name, label, hint, type, value: wanted[name], size: 'short', faults });
-  return html`<details${raw(FILTERS.some((name) => wanted[name] !== '') ? ' open' : '')}><summary>Filter</summary><form method="get" action="${publicPath(config, PATH)}" class="filters" novalidate>
-${field('by', 'Who', 'Such as Grace, owner or operator.')}
-<div class="${kindFault === undefined ? 'field' : 'field wrong'}"><label for="kind">What</label><select id="kind" name="kind" class="short">${option('', 'everything')}${groups}</select></div>
-${field('key', 'Key', 'Its identifier.')}${field('from', 'From', 'A UTC date.', 'date')}${field('to', 'To', 'A UTC date, inclusive.', 'date')}
-<p><button class="second">Show</button> <a class="cancel" href="${publicPath(config, PATH)}">Clear</a></p></form></details>`;
+  const presets = Object.entries(PRESETS).map(([value, { text }]) => option('when', value, text));
+  const areDays = wanted.when === '' && wanted.from + wanted.to !== '' ? { ...wanted, when: 'dates' } : wanted;
+  const dates = html`<option value="dates"${raw(areDays.when === 'dates' ? ' selected' : '')}>Between two days</option>`;
+  const wrong = (name: string) => raw(faults.has(name) ? ' aria-invalid="true"' : '');
+  const input = (name: keyof Wanted, label: string, more: Html) =>
+    html`<input id="${name}" name="${name}" value="${wanted[name]}" aria-label="${label}" autocomplete="off"${more}${wrong(name)}>`;
+  const text = (hint: string) => html` type="search" placeholder="${hint}" autocapitalize="none" spellcheck="false"`;
+  return html`<form class="filter" role="search" aria-label="Filter the log" method="get" action="${publicPath(config, PATH)}" novalidate>
+${input('by', 'Who', text('Who: Grace, owner, operator'))}${input('key', 'Key', text('Key: its identifier'))}
+<select id="kind" name="kind" aria-label="What"${wrong('kind')}>${option('kind', '', 'Everything')}${groups}</select>
+<select id="when" name="when" aria-label="When"${wrong('when')}>${option('when', '', 'Any time')}${presets}${dates}</select>
+${input('from', 'From, a UTC date', html` class="dates" type="date"`)}${input('to', 'To, a UTC date, inclusive', html` class="dates" type="date"`)}
+<button>Show</button></form>`;
 }
 
 function pageLinks(
@@ -132,7 +178,7 @@ function pageLinks(
   const link = (more: Record<string, string>, text: string) => {
     const filters = Object.entries({ ...wanted, ...more }).filter(([, value]) => value !== '');
     const query = new URLSearchParams(filters).toString();
-    return html`<li><a href="${publicPath(config, PATH)}${query === '' ? '' : `?${query}`}">${text}</a></li>`;
+    return html`<a class="button" href="${publicPath(config, PATH)}${query === '' ? '' : `?${query}`}">${text}</a>`;
   };
-  return html`<nav aria-label="Pages of the log"><ul class="nav">${before === null ? '' : link({}, 'Newest')}${next === null ? '' : link({ before: next }, 'Older')}</ul></nav>`;
+  return html`<nav class="buttons" aria-label="Pages of the log">${before === null ? '' : link({}, 'Newest')}${next === null ? '' : link({ before: next }, 'Older')}</nav>`;
 }

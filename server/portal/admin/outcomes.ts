@@ -45,18 +45,18 @@ export async function outcomes(context: PageContext): Promise<ShownAttempt> {
   const sorted = [...lines.filter(isFailure), ...lines.filter((line) => !isFailure(line))];
   const items = sorted.map(
     ({ key, kind, words }) =>
-      html`<li><a href="${linkTo(key.identifier)}">${nameOf(key)}</a>${key.profile === null ? '' : html` (${userText(key.profile)})`} <span class="state ${STATES[kind]}">${kind}</span> ${words}</li>`,
+      html`<li><span class="state ${STATES[kind]}">${kind}</span><p><a href="${linkTo(key.identifier)}">${nameOf(key)}</a> <span class="soft">${key.profile === null ? '' : html`${userText(key.profile)} · `}${words}</span></p></li>`,
   );
   return {
     body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}">
-<details${isOpen || hasFailed || lines.length === 1 ? html` open` : ''}><summary>${sumOf(lines)}</summary><ul class="rows plain">${items}</ul></details></div>`,
+<details class="outcome"${isOpen || hasFailed || lines.length === 1 ? html` open` : ''}><summary>Your last decisions: ${sumOf(lines)}</summary><ul>${items}</ul></details></div>`,
     scripts: isOpen ? LOOK_SCRIPTS : [],
   };
 }
 
 /** The state whose look each kind has. */
 const STATES: Record<Line['kind'], string> = {
-  ...{ mailing: 'pending', mailed: 'Active', rejected: 'rejected', changed: 'refused', refused: 'refused' },
+  ...{ mailing: 'pending', mailed: 'Active', rejected: 'rejected', changed: 'failed', refused: 'failed' },
 };
 
 function isFailure({ kind }: Line): boolean {

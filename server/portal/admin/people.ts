@@ -31,8 +31,8 @@ export function people(context: PageContext): Page {
   const to = (path: string) => publicPath(config, path);
   const items = passkeys.map((passkey) => {
     const canGo = isNow && passkeys.length > 1;
-    const remove = html`<form method="post" action="${to(`${PEOPLE_PATH}/passkeys/${passkey.id}/remove`)}"><button class="second">Remove<span class="unseen"> ${passkey.name}</span>…</button></form>`;
-    return html`<li>${describe(passkey, nowMs)}${canGo ? remove : ''}</li>`;
+    const remove = html`<form method="post" action="${to(`${PEOPLE_PATH}/passkeys/${passkey.id}/remove`)}"><button class="tiny">Remove<span class="unseen"> ${passkey.name}</span>…</button></form>`;
+    return html`<li class="line"><p>${describe(passkey, nowMs)}</p>${canGo ? remove : ''}</li>`;
   });
   const add = isNow
     ? formTo(to(`${PEOPLE_PATH}/passkeys`), { text: 'Add a passkey…', isSecond: true })
@@ -40,13 +40,13 @@ export function people(context: PageContext): Page {
   return {
     title: 'People',
     body: html`<h1>People</h1>
-<h2>Your passkeys</h2>
-<ul class="plain">${items}</ul>
+<section class="stack"><h2>Your passkeys</h2>
+<ul class="list">${items}</ul>
 ${add}
-<p>To see where you are signed in, and to sign out elsewhere, go to <a href="${to('/developers/sessions')}">Sessions</a>.</p>
-<h2>Admins</h2>
-${adminTable(admins, nowMs)}
-<p>Admins are added and removed on the machine that runs the service, with <code>profilectl admins</code>.</p>`,
+<p class="soft">To see where you are signed in, and to sign out elsewhere, go to <a href="${to('/developers/sessions')}">Your sign-ins</a>.</p></section>
+<section class="stack"><h2>Admins</h2>
+${adminList(admins, nowMs)}
+<p class="soft">Admins are added and removed on the machine that runs the service, with <code>profilectl admins</code>.</p></section>`,
   };
 }
 
@@ -142,11 +142,13 @@ function describe({ name, registeredAt, registeredFrom, lastUsedAt }: PasskeyVie
   return html`<strong>${userText(name)}</strong>, registered ${relativeTime(Date.parse(registeredAt), nowMs)} from ${registeredFrom}, ${used}.`;
 }
 
-function adminTable(admins: readonly AdminView[], nowMs: number): Html {
+function adminList(admins: readonly AdminView[], nowMs: number): Html {
   const rows = admins.map(({ name, state, addedAt, passkeys }) => {
     const used = passkeys.flatMap(({ lastUsedAt }) => lastUsedAt ?? []).sort();
     const last = used.at(-1);
-    return html`<tr><th scope="row">${userText(name)}</th><td data-label="State">${state}</td><td data-label="Added">${relativeTime(Date.parse(addedAt), nowMs)}</td><td data-label="Passkey last used">${last === undefined ? 'never' : relativeTime(Date.parse(last), nowMs)}</td></tr>`;
+    const use =
+      last === undefined ? 'never used a passkey' : html`last used a passkey ${relativeTime(Date.parse(last), nowMs)}`;
+    return html`<li class="line"><p><b>${userText(name)}</b> <span class="soft">${state} · added ${relativeTime(Date.parse(addedAt), nowMs)} · ${use}</span></p></li>`;
   });
-  return html`<table><thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Added</th><th scope="col">Passkey last used</th></tr></thead><tbody>${rows}</tbody></table>`;
+  return html`<ul class="list">${rows}</ul>`;
 }

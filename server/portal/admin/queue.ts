@@ -57,18 +57,17 @@ export async function showQueue(context: PageContext, faults: Faults): Promise<P
   const rows = queueRows(requests, { access, offered, chosen, linkTo: adminKeyPath(context), nowMs });
   const hidden = partFields(context).map(([name, value]) => hiddenField(name, value));
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${hidden}${rows}
-<div class="bar"><p class="count"></p><p>${offered.map(barButton)} <a href="${partAddress(context)}">Choose none</a></p></div></form>`;
+<p class="bar"><span class="count">chosen</span>${offered.map(barButton)}<button class="bare" type="reset">Clear</button></p></form>`;
   const oldest = after === '' ? requests[0] : undefined;
   const all =
     choosable.length < 2
       ? ''
-      : html` · <a href="${partAddress(context, ['all'])}">Choose all ${after === '' && next === null ? '' : 'on this page'}</a>`;
+      : html`. <a href="${partAddress(context, ['all'])}">Choose all ${after === '' && next === null ? '' : 'on this page'}</a>`;
   return {
     title: waiting === 0 ? 'Requests' : `(${numberText(waiting)}) Requests`,
     scripts: ends.scripts,
-    body: html`${errorSummary(faults)}<div class="headline"><h1>Requests</h1>${searchForm(context, '')}</div>
+    body: html`${errorSummary(faults)}<div class="head"><div><h1>Requests</h1><p class="soft" id="waiting">${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, oldest, nowMs)}${all}`}</p></div>${searchForm(context, '')}</div>
 ${ends.body}${waiting > 0 && cantMail !== null ? html`<p class="note">${cantMail}</p>` : ''}
-<div class="above" id="waiting"><p>${waiting === 0 ? noneInWords(context) : html`${waitingInWords(waiting, oldest, nowMs)}${all}`}</p></div>
 ${requests.length > 0 ? form : ''}
 ${pageLinks(path, {}, after, next)}`,
   };

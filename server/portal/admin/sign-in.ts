@@ -1,8 +1,9 @@
 import { AppError } from '../../../shared/errors.ts';
 import { beginPasskeySignIn, signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
+import { logoOf } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
+import { errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
 import { notePage } from '../html/note-page.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../passkeys/passkey-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
@@ -39,7 +40,7 @@ function ask(context: PageContext): Page {
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
-    body: html`<h1>${TITLE}</h1>
+    body: html`<div class="card alone">${logoOf(access.config)}<h1>${TITLE}</h1>
 <p id="asking" hidden>Your browser is asking for your passkey.</p>
 ${passkeyForm({
   action: publicPath(access.config, '/developers/admin/sign-in'),
@@ -48,7 +49,7 @@ ${passkeyForm({
   isAtOnce: true,
   passkey: 'get',
   options: beginPasskeySignIn(access),
-})}`,
+})}</div>`,
   };
 }
 
@@ -58,9 +59,10 @@ function show(context: PageContext, faults: Faults): Page {
   if (fault !== null) return notePage(TITLE, fault);
   return {
     title: TITLE,
-    body: html`${errorSummary(faults)}<h1>${TITLE}</h1>${whySignIn(context)}
-<p>For admins, with the passkey on your device or security key.</p>
-${formTo(publicPath(config, '/developers/admin/sign-in'), 'Sign in with a passkey', hiddenField('next', nextOf(context)))}
-<p>Do you own a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(context)))}">Sign in with a code by e-mail</a>.</p>`,
+    body: html`<form class="card alone" method="post" action="${publicPath(config, '/developers/admin/sign-in')}" novalidate>
+${logoOf(config)}${errorSummary(faults)}<h1>${TITLE}</h1>${whySignIn(context)}
+<p class="soft">With the passkey on your device or security key.</p>${hiddenField('next', nextOf(context))}
+<button class="filled">Sign in with a passkey</button>
+<p class="soft">Do you own a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(context)))}">Sign in with a code by e-mail</a></p></form>`,
   };
 }

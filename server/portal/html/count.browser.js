@@ -2,7 +2,7 @@
 // without white space at the ends. Without scripts, the server says so once the form is sent.
 for (const field of document.querySelectorAll('[data-max]')) {
   const line = document.createElement('p');
-  line.className = 'hint count';
+  line.className = 'soft count';
   field.after(line);
   const { min, max } = field.dataset;
   const thousands = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');

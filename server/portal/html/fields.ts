@@ -32,7 +32,7 @@ export type TextField = FieldParts & {
   autocomplete?: string;
   inputmode?: string;
   type?: 'text' | 'email' | 'url' | 'number' | 'datetime-local' | 'date';
-  size?: 'short';
+  size?: 'code';
 };
 
 /** The list of errors with a link to each field, at the top of `<main>`, which gets the focus. Empty without errors. */
@@ -56,19 +56,18 @@ export function buttonLine(button: Button): Html {
     isSecond = false,
     cancel,
   } = typeof button === 'string' ? { text: button } : button;
-  const cancelLink = cancel === undefined ? '' : html` <a class="cancel" href="${cancel}">Cancel</a>`;
-  return html`<p><button${buttonLook({ isDangerous, isSecond })}>${text}</button>${cancelLink}</p>`;
+  const cancelLink = cancel === undefined ? '' : html`<a class="button bare" href="${cancel}">Cancel</a>`;
+  return html`<p class="buttons"><button${buttonLook({ isDangerous, isSecond })}>${text}</button>${cancelLink}</p>`;
 }
 
-/** The class of a button: not filled if it is a second one, and red if it ends or refuses something. */
+/** The class of a button: plain if it is a second one or only leads somewhere, and red if it ends or refuses something. */
 export function buttonLook({ isSecond = false, isDangerous = false }): Html {
-  const look = [...(isSecond ? ['second'] : []), ...(isDangerous ? ['danger'] : [])].join(' ');
-  return raw(look && ` class="${look}"`);
+  return raw(isSecond ? '' : ` class="${isDangerous ? 'danger' : 'filled'}"`);
 }
 
 /** A form that is posted to a path, which includes that of PUBLIC_URL. */
 export function formTo(action: string, button: Button, ...parts: readonly Html[]): Html {
-  return html`<form method="post" action="${action}" novalidate>${parts}${buttonLine(button)}</form>`;
+  return html`<form class="stack" method="post" action="${action}" novalidate>${parts}${buttonLine(button)}</form>`;
 }
 
 /** A hidden field; never for anything on which permissions depend. */
@@ -101,13 +100,13 @@ export type Option = { value: string; label: string | Html; hint?: string };
 
 /** A group of check boxes; the first has the field's id, the target of links to the field. */
 export function checkboxes(field: FieldParts & { values: readonly string[]; options: readonly Option[] }): Html {
-  const { name, id: first = name, label, options, values, faults } = field;
+  const { name, id: first = name, label, options, values } = field;
   const items = options.map(({ value, label: text, hint }, index) => {
     const id = index === 0 ? first : `${first}-${index}`;
     const isChecked = values.includes(value);
-    return html`<div class="choice"><input id="${id}" name="${name}" type="checkbox" value="${value}"${raw(isChecked ? ' checked' : '')}><label for="${id}">${text}${hint ? html` <small>${hint}</small>` : ''}</label></div>`;
+    return html`<label class="choice"><input id="${id}" name="${name}" type="checkbox" value="${value}"${raw(isChecked ? ' checked' : '')}><span>${text}${hint ? html` <small>${hint}</small>` : ''}</span></label>`;
   });
-  return html`<fieldset class="${faults.has(name) ? 'field wrong' : 'field'}"${described(field)}><legend>${label}</legend>${notes(field)}${items}</fieldset>`;
+  return html`<fieldset class="field"${described(field)}><legend>${label}</legend>${notes(field)}${items}</fieldset>`;
 }
 
 /**
@@ -115,22 +114,22 @@ export function checkboxes(field: FieldParts & { values: readonly string[]; opti
  * with `Other` appended.
  */
 export function radios(field: FieldParts & { value: string; options: readonly Option[]; otherHint: string }): Html {
-  const { name, id: first = name, label, value, options, otherHint, faults } = field;
+  const { name, id: first = name, label, value, options, otherHint } = field;
   const isOther = options.every((option) => option.value !== value);
   const choice = (id: string, sent: string, text: string | Html, isChecked: boolean) =>
-    html`<span class="choice"><input id="${id}" name="${name}" type="radio" value="${sent}"${raw(isChecked ? ' checked' : '')}><label for="${id}">${text}</label></span>`;
+    html`<label class="choice"><input id="${id}" name="${name}" type="radio" value="${sent}"${raw(isChecked ? ' checked' : '')}><span>${text}</span></label>`;
   // The id, the target of links to the field, belongs to the selected one.
   const items = options.map((option, at) =>
     choice(at === 0 && !isOther ? first : `${first}-${at}`, option.value, option.label, option.value === value),
   );
   const typed = isOther ? first : `${first}-typed`;
-  return html`<fieldset class="${faults.has(name) ? 'field wrong' : 'field'}"${described(field)}><legend>${label}</legend>${notes(field)}<div class="choices">${items}${choice(`${first}-other`, 'other', 'other', isOther)}</div>
-<div class="typed"><p class="hint" id="${typed}-how">${otherHint}</p><input id="${typed}" name="${name}Other" aria-label="${label}: other" aria-describedby="${typed}-how" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"></div></fieldset>`;
+  return html`<fieldset class="field"${described(field)}><legend>${label}</legend>${notes(field)}<div class="choices">${items}${choice(`${first}-other`, 'other', 'other', isOther)}</div>
+<div class="typed"><p class="soft" id="${typed}-how">${otherHint}</p><input id="${typed}" name="${name}Other" aria-label="${label}: other" aria-describedby="${typed}-how" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"></div></fieldset>`;
 }
 
 function around(field: FieldParts, input: Html): Html {
-  const { name, id = name, label, faults } = field;
-  return html`<div class="${faults.has(name) ? 'field wrong' : 'field'}"><label for="${id}">${label}</label>${notes(field)}${input}</div>`;
+  const { name, id = name, label } = field;
+  return html`<div class="field"><label for="${id}">${label}</label>${notes(field)}${input}</div>`;
 }
 
 /** The hint and the error, between label and input, so that both are seen or heard before typing. */
@@ -140,8 +139,8 @@ function notes({ name, id = name, hint, more, faults, bounds }: FieldParts): Htm
     ...(hint === undefined ? [] : [hint]),
     ...(areBoundsShown(bounds) ? [`${bounds.min} to ${numberText(bounds.max)} characters.`] : []),
   ];
-  const text = said.length === 0 ? '' : html`<p class="hint" id="${id}-hint">${said.map((one) => html`${one} `)}</p>`;
-  return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="fault" id="${id}-fault"><span class="unseen">Error: </span>${pageSentence(fault)}</p>`}`;
+  const text = said.length === 0 ? '' : html`<p class="soft" id="${id}-hint">${said.map((one) => html`${one} `)}</p>`;
+  return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="bad" id="${id}-fault"><span class="unseen">Error: </span>${pageSentence(fault)}</p>`}`;
 }
 
 /** Whether to show the bounds up front: only with a real minimum. Few texts come near the maximum, where a script warns. */

@@ -36,7 +36,6 @@ export function inputField(input: string, schema: z.ZodType, state: FieldState):
   return textField({
     ...parts,
     ...(kind === 'url' && { type: 'url' as const }),
-    ...(kind === 'time' && { size: 'short' as const }),
   });
 }
 

@@ -2,9 +2,8 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import type { Permission } from '../../../shared/db/key-columns.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
-import { formatRateLimit, type RateLimit, rateLimitWords } from '../../../shared/limits/rate-limit.ts';
-import { numberText } from '../../../shared/text.ts';
 import { type Html, html } from '../../html.ts';
+import { limitText } from './limit-levels.ts';
 import { relativeTime, timeText } from './time.ts';
 import { userText } from './user-text.ts';
 
@@ -37,7 +36,7 @@ export function endText({ expiresAt }: Pick<KeyView, 'expiresAt'>, nowMs: number
   if (expiresAt === null) return html`until revoked`;
   const atMs = Date.parse(expiresAt);
   const text = html`ends ${relativeTime(atMs, nowMs)}`;
-  return atMs - nowMs < SOON_MS ? html`<span class="soon">${text}</span>` : text;
+  return atMs - nowMs < SOON_MS ? html`<span class="warn">${text}</span>` : text;
 }
 
 /** The parts of a line, separated by middle dots. */
@@ -50,11 +49,18 @@ export type ShownFact = readonly [label: string, value: Html | string];
 
 /** A list of facts; values that are strings are escaped. */
 export function factList(facts: readonly ShownFact[]): Html {
-  return html`<dl>${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="facts">${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** The request for a key: what the owner wrote, the permissions and the time. `linkTo` returns the URL of a key's page. */
-export function requestFacts(key: KeyView, linkTo: (identifier: string) => string): ShownFact[] {
+/**
+ * The request for a key: what the owner wrote, the permissions and the time. `linkTo` returns the URL of a key's page. The project
+ * URL is a link for admins alone: of what people wrote nothing else is.
+ */
+export function requestFacts(
+  key: KeyView,
+  linkTo: (identifier: string) => string,
+  project: 'with links' | 'as text' = 'as text',
+): ShownFact[] {
   const {
     name,
     description,
@@ -78,13 +84,20 @@ export function requestFacts(key: KeyView, linkTo: (identifier: string) => strin
   return [
     ['Name', userText(name)],
     ['Description', userText(description)],
-    ['Project URL', projectUrl === null ? NOT_GIVEN : userText(projectUrl)],
-    ['Expected usage', expectedUsage === null ? NOT_GIVEN : userText(expectedUsage)],
-    ['Requested permissions', permissionList(requestedPermissions)],
+    [
+      'Project',
+      projectUrl === null ? NOT_GIVEN : project === 'with links' ? projectLink(projectUrl) : userText(projectUrl),
+    ],
+    ['Usage', expectedUsage === null ? NOT_GIVEN : userText(expectedUsage)],
+    ['Asks for', permissionList(requestedPermissions)],
     ['Requested', timeText(Date.parse(requestedAt))],
     ...successor,
     ...changed,
   ];
+}
+
+function projectLink(url: string): Html {
+  return html`<a href="${url}" rel="noreferrer noopener" target="_blank"><bdi>${url.replace(/^https?:\/\//, '').replace(/\/$/, '')}</bdi></a>`;
 }
 
 /** What was granted, and until when; empty if nothing was. A key that ended in another way than by expiring has no expiry. */
@@ -92,19 +105,11 @@ export function grantFacts({ permissions, rateLimits, decidedAt, expiresAt, stat
   if (permissions.length === 0 || decidedAt === null) return [];
   const until = expiresAt === null ? 'never; it works until it is revoked' : timeText(Date.parse(expiresAt));
   return [
-    ['Permissions granted', permissionList(permissions)],
-    [
-      'Rate limits',
-      html`<ul class="plain tight">${rateLimits.map((limit) => html`<li>${limitWithWords(limit)}</li>`)}</ul>`,
-    ],
+    ['May', permissionList(permissions)],
+    ['Rate limits', rateLimits.map((limit) => limitText(limit)).join(', ')],
     ['Approved', timeText(Date.parse(decidedAt))],
     ...(hasSecret(state) || state === 'expired' ? [[state === 'expired' ? 'Expired' : 'Expires', until] as const] : []),
   ];
-}
-
-/** A rate limit in its notation and in words: `5000/1d (at most 5 000 requests in any day)`. */
-export function limitWithWords(limit: RateLimit): string {
-  return `${formatRateLimit(limit)} (at most ${rateLimitWords(limit, 'in any', numberText)})`;
 }
 
 /** The name of a key, or its identifier if the name was erased, so that links have some text. */
@@ -120,8 +125,5 @@ export function keyLink(identifier: string, linkTo: (identifier: string) => stri
 const NOT_GIVEN = html`<span class="soft">not given</span>`;
 
 function permissionList(permissions: readonly Permission[]): Html {
-  const items = permissions.map(
-    (permission) => html`<li><code>${permission}</code>: ${PERMISSION_WORDS[permission]}</li>`,
-  );
-  return html`<ul class="plain tight">${items}</ul>`;
+  return html`${permissions.map((permission) => PERMISSION_WORDS[permission]).join(', ')}`;
 }

@@ -9,13 +9,15 @@ export function levelList(levels: readonly Level[], nowMs: number): Html {
   return html`<ul class="levels">${levels.map((level) => levelItem(level, nowMs))}</ul>`;
 }
 
+/** Below this share of a quota, its bar has the colour of a warning. */
+const LOW_SHARE = 0.2;
+
 function levelItem(level: Level, nowMs: number): Html {
   const { quota, remaining } = level;
-  const bar = html`<svg viewBox="0 0 ${quota} 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${remaining}" height="1"/></svg>`;
-  return html`<li${remaining === 0 ? EMPTY : ''}><span><strong>${levelText(level)}</strong> <span>${refillText(level, nowMs)}</span></span>${bar}</li>`;
+  const look = remaining < quota * LOW_SHARE ? 'level low' : 'level';
+  const bar = html`<svg class="${look}" viewBox="0 0 ${quota} 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${remaining}" height="1"/></svg>`;
+  return html`<li><p><span${remaining === 0 ? html` class="bad"` : ''}>${levelText(level)}</span><span class="soft">${refillText(level, nowMs)}</span></p>${bar}</li>`;
 }
-
-const EMPTY = html` class="empty"`;
 
 /** What is left of one limit: `2 447 left of 5 000 per day`. */
 export function levelText({ quota, remaining, windowSeconds }: Level): string {

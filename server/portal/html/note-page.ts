@@ -11,6 +11,6 @@ export function notePage(
   return {
     title,
     ...(where !== undefined && { where }),
-    body: html`<h1>${title}</h1><p class="note">${pageSentence(sentence)}</p>${below}`,
+    body: html`<div class="ask stack"><h1>${title}</h1><p class="note">${pageSentence(sentence)}</p>${below}</div>`,
   };
 }

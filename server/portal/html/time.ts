@@ -9,9 +9,9 @@ export function timeText(ms: number): Html {
   return html`<time datetime="${isoTime(ms)}">${exactText(ms)} UTC</time>`;
 }
 
-/** A time in a column under {@link WHEN}: `2026-01-31 09:05`. */
-export function columnTime(ms: number): Html {
-  return html`<time class="column" datetime="${isoTime(ms)}">${exactText(ms)}</time>`;
+/** The time of a day that is named elsewhere, exact on hover: `18:22`. */
+export function clockTime(ms: number): Html {
+  return html`<time datetime="${isoTime(ms)}" title="${exactText(ms)} UTC">${isoTime(ms).slice(11, 16)}</time>`;
 }
 
 /** In sentences for terminals: ISO times, and numbers from 1000 on before a plural noun or after "it has". */
@@ -31,9 +31,6 @@ export function pageSentence(sentence: string): Html {
   });
   return html`${parts}`;
 }
-
-/** The head of a column of exact times, with their zone. */
-export const WHEN: Html = html`When (<span class="zone">UTC</span>)`;
 
 /** A time relative to now, exact on hover: `2 days ago`, `in 19 days`, `just now`. */
 export function relativeTime(ms: number, nowMs: number): Html {

@@ -8,7 +8,8 @@ export function home({ access, isBehindUnknownProxy, person }: PageContext): Pag
   const { config } = access;
   const fault = person === null ? ownerSignInFault(config, isBehindUnknownProxy) : null;
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
-  const button = (path: string, text: string) => html`<a class="button" href="${publicPath(config, path)}">${text}</a>`;
+  const button = (path: string, text: string) =>
+    html`<a class="button filled" href="${publicPath(config, path)}">${text}</a>`;
   const [start, text] =
     person?.kind === 'admin'
       ? (['/developers/admin', 'Requests to decide on'] as const)
@@ -16,17 +17,16 @@ export function home({ access, isBehindUnknownProxy, person }: PageContext): Pag
   const entry = person === null ? button('/developers/sign-in', 'Sign in') : button(start, text);
   return {
     title: 'Developer Platform',
-    body: html`<h1>Developer Platform</h1>
-<p>Look up this community’s public profiles from your own programs. Each program needs an API key: request it here, see how it is used, and revoke it.</p>
-${fault === null ? html`<p>${entry}</p>` : html`<p class="note">${fault}</p>`}
-<h2>How it works</h2>
-<ol>
+    body: html`<div class="ask stack"><h1>Developer Platform</h1>
+<p class="text">Look up this community’s public profiles from your own programs. Each program needs an API key: request it here, see how it is used, and revoke it.</p>
+${fault === null ? html`<p class="buttons">${entry}<a class="button" href="${publicPath(config, '/docs')}">Read the documentation</a></p>` : html`<p class="note">${fault}</p>`}
+<section class="card"><h2>How it works</h2>
+<ol class="steps">
 <li>Request a key: say what your program does and what it needs.</li>
 <li>An admin decides. You get an e-mail either way.</li>
 <li>The approval e-mail contains the key’s secret, which your program sends with each request.</li>
-</ol>
-<p>The ${link('/docs', 'API documentation')} describes every request and response.</p>
+</ol></section>
 <p>Found a key’s secret somewhere? ${link('/developers/found', 'Report it')}, and the key is revoked at once.</p>
-${person === null ? html`<p>Admins ${link('/developers/admin/sign-in', 'sign in with a passkey')}.</p>` : ''}`,
+${person === null ? html`<p>Admins ${link('/developers/admin/sign-in', 'sign in with a passkey')}.</p>` : ''}</div>`,
   };
 }

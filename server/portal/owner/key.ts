@@ -1,14 +1,12 @@
-import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/limits.ts';
-import { curlLine } from '../../../shared/mail/texts/key-mails.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
-import { numberText } from '../../../shared/text.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
-import { type Html, html, raw } from '../../html.ts';
+import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { endText, factList, grantFacts, joined, requestFacts, stateTag } from '../html/key-facts.ts';
-import { historyTable } from '../html/key-history.ts';
+import { endText, factList, grantFacts, PERMISSION_WORDS, requestFacts, stateTag } from '../html/key-facts.ts';
+import { historyList } from '../html/key-history.ts';
 import { levelList } from '../html/limit-levels.ts';
 import { usageChart } from '../html/usage-chart.ts';
 import { userText } from '../html/user-text.ts';
@@ -34,8 +32,8 @@ export async function keyPage(context: PageContext): Promise<Page> {
   return {
     title: key.name,
     where: 'API keys',
-    body: html`${crumbs(context)}<div class="headline"><div class="about"><h1>${userText(key.name)}</h1>
-<p class="meta">${joined([html`${stateTag(key)} <code data-copy="the identifier">${identifier}</code>`, ...keyMeta(context, key, usedAtMs), ...endless])}</p></div>${actions(context, key, request, owner.banned)}</div>
+    body: html`${crumbs(context)}<div class="head"><div><h1>${userText(key.name)}</h1>
+<p class="meta">${[stateTag(key), ...keyMeta(context, key, usedAtMs), ...endless].map((part) => html`<span>${part}</span>`)}<code data-copy="the identifier">${identifier}</code></p></div>${actions(context, key, request, owner.banned)}</div>
 ${bannedNote(owner)}
 ${replacements(context, identifier, inUse)}
 ${usage === null || key.state !== 'Active' ? '' : refusedNote(context, usage, levels)}
@@ -43,7 +41,10 @@ ${stateInWords(key, history, request?.link ?? null)}
 ${key.state === 'Active' ? '' : (request?.hindrance ?? '')}
 ${usage === null ? '' : working(context, key, usage, levels)}
 ${key.state === 'Active' ? (request?.hindrance ?? '') : ''}
-${folds(context, key, history, isGranted)}`,
+${key.state === 'Active' && key.refusedFor === null ? howTo(context) : ''}
+${key.state === 'pending' ? html`<section class="card">${yourRequest(context, key)}</section>` : ''}
+<section aria-labelledby="history"><h2 id="history">History</h2>${historyList(history, context.access.clock.nowMs())}</section>
+${key.state === 'pending' ? '' : html`<details><summary class="soft">What was asked for${isGranted ? ' and granted' : ''}</summary><div class="card">${yourRequest(context, key)}${factList(grantFacts(key))}</div></details>`}`,
   };
 }
 
@@ -97,43 +98,40 @@ function actions(
   isBanned: boolean,
 ): Html {
   const first = request?.link
-    ? html`<li><a href="${request.href}">${state === 'Active' ? 'Replace…' : request.text}</a></li>`
+    ? html`<a class="button" href="${request.href}">${state === 'Active' ? 'Replace' : request.text}</a>`
     : '';
   const links = OWNERS_ACTIONS.filter(([operation]) => isOffered(operation, state, isBanned)).map(
     ([{ texts, isDangerous }, { path }]) =>
-      html`<li><a${raw(isDangerous ? ' class="danger"' : '')} href="${ownKeyPath(context)(identifier)}/${path}">${texts.button}${isDangerous ? '…' : ''}</a></li>`,
+      html`<a class="button" href="${ownKeyPath(context)(identifier)}/${path}">${texts.button}${isDangerous ? '…' : ''}</a>`,
   );
-  return html`<ul class="actions">${first}${links}</ul>`;
+  return html`<p class="buttons">${first}${links}</p>`;
 }
 
-/** The usage of a granted key and, while it can be used, what is left of its limits and how to use it. */
+/** The usage of a granted key and, while it can be used, what is left of its limits. */
 function working({ access }: PageContext, key: KeyView, usage: UsageView, levels: readonly Level[]): Html {
-  const chart = html`<section><h2>Last ${usage.days.length} days</h2>${usageChart(usage)}</section>`;
+  const chart = usageChart(usage, `Last ${usage.days.length} days`);
   if (key.state !== 'Active' || key.refusedFor !== null) return chart;
-  return html`<div class="columns"><div>
-<section><h2>What is left now</h2>${levelList(levels, access.clock.nowMs())}</section>
-${chart}</div>
-<section><h2>Use it</h2>${howTo(access.config)}</section></div>`;
+  const may = key.permissions.map((permission) => PERMISSION_WORDS[permission]).join(' and ');
+  return html`<div class="beside turned"><section class="card" aria-labelledby="left"><h2 id="left">What is left</h2>
+${levelList(levels, access.clock.nowMs())}
+<p class="soft">It may ${may}. Need more? Replace it, and say why.</p></section>
+${chart}</div>`;
 }
 
-function howTo(config: PageContext['access']['config']): Html {
-  const { publicUrl } = config;
-  return html`${copyBlock('Base URL', 'the base URL', `${publicUrl}/api`)}
-<p>Try it: paste this line into a terminal, then paste the secret. It shows what the key may do, and doesn’t count against its limits.</p>
-${copyBlock('Shell', 'the line', curlLine(publicUrl))}
-<p><a href="${publicPath(config, '/docs')}">API documentation</a></p>`;
+/** Two lines that look up the owner's own profile, or read the leaderboard. */
+function howTo(context: PageContext): Html {
+  const { config } = context.access;
+  const { username } = ownProfile(context);
+  // A quote would end the shell's word.
+  const url = `${config.publicUrl}/api/lookup/username/${encodeURIComponent(username)}`.replaceAll("'", '%27');
+  const lines = `read -rs SECRET   # paste it, press Enter\ncurl -H "Authorization: Bearer $SECRET" '${url}'`;
+  return html`<section class="card" aria-labelledby="use"><div class="head"><h2 id="use">Use it</h2></div>
+<pre class="shell" tabindex="0"><code data-copy="the lines">${lines}</code></pre>
+<p class="soft">Base URL <code>${config.publicUrl}/api</code> · <a href="${publicPath(config, '/docs')}">documentation</a></p></section>`;
 }
 
-/** A line that scrolls if it is long. The page's script adds a button that copies `what`. */
-function copyBlock(label: string, what: string, line: string): Html {
-  return html`<figure class="code"><figcaption>${label}</figcaption><pre tabindex="0"><code data-copy="${what}">${line}</code></pre></figure>`;
-}
-
-function folds(context: PageContext, key: KeyView, history: readonly HistoryView[], isGranted: boolean): Html {
-  // The first fact, the name, is the heading of the page.
-  const [, ...asked] = requestFacts(key, ownKeyPath(context));
-  const open = key.state === 'pending' ? raw(' open') : '';
-  return html`${isGranted ? html`<details><summary>What was granted</summary>${factList(grantFacts(key))}</details>` : ''}
-<details${open}><summary>Your request</summary>${factList(asked)}</details>
-<details><summary>History (${numberText(history.length)})</summary>${historyTable(history)}</details>`;
+function yourRequest(context: PageContext, key: KeyView): Html {
+  // The first two facts are the heading of the page and the text above.
+  const [, , ...asked] = requestFacts(key, ownKeyPath(context));
+  return html`<p class="text" dir="auto">${key.description}</p>${factList(asked)}`;
 }

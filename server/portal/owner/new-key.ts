@@ -105,10 +105,9 @@ async function show(context: PageContext, filled: Filled | null, faults: Faults,
     title,
     where: 'API keys',
     scripts: [script],
-    body: html`${errorSummary(faults)}${crumbs(context)}<h1>${title}</h1>
-<p>${await introduction(context)}</p>
+    body: html`${crumbs(context)}<div class="ask stack">${errorSummary(faults)}<div><h1>${title}</h1><p class="soft">${await introduction(context)}</p></div>
 ${successorOf === '' ? '' : await replacing(context, successorOf)}${why}
-${formTo(path('/new'), { text: button, cancel }, ...fields)}`,
+${formTo(path('/new'), { text: button, cancel }, ...fields)}</div>`,
   };
 }
 
@@ -133,7 +132,7 @@ const ASKED: Asked = {
   description: {
     title: 'What does your program do, for whom, and what data does it keep?',
     hint: 'Two sentences or more: admins base their decision on this.',
-    more: html`<details><summary>A good example</summary><p class="hint">“A Discord bot for our guild of 4\u202f200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It caches the response for ten minutes and stores nothing else.”</p></details>`,
+    more: html`<details><summary class="soft">A good example</summary><p class="soft">“A Discord bot for our guild of 4\u202f200 members. When somebody types /badges, it looks up that one profile and shows its badges in the chat. It caches the response for ten minutes and stores nothing else.”</p></details>`,
   },
   permissions: { title: 'Your program needs to', hint: null },
   projectUrl: { hint: null },

@@ -28,7 +28,7 @@ export function crumbs(context: PageContext, key?: Pick<KeyView, 'identifier' | 
   const keys = html`<a href="${publicPath(context.access.config, '/developers/keys')}">API keys</a>`;
   const one =
     key === undefined ? '' : html` / <a href="${ownKeyPath(context)(key.identifier)}">${userText(key.name)}</a>`;
-  return html`<nav class="crumbs" aria-label="Breadcrumb">${keys}${one}</nav>`;
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><span>${keys}${one}</span></nav>`;
 }
 
 /** Those of a profile's keys that take a slot. */

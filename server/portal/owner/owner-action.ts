@@ -68,10 +68,10 @@ async function show(
     title: `${title} “${key.name}”`,
     where: 'API keys',
     scripts: [script],
-    body: html`${errorSummary(faults)}${crumbs(context, key)}<h1>${title} “${userText(key.name)}”${isDangerous ? '?' : ''}</h1>
-<p class="meta">${stateTag(key)} <code>${key.identifier}</code></p>
+    body: html`${crumbs(context, key)}<div class="ask stack">${errorSummary(faults)}<div><h1>${title} “${userText(key.name)}”${isDangerous ? '?' : ''}</h1>
+<p class="meta">${stateTag(key)} <code>${key.identifier}</code></p></div>
 ${bannedNote(ownProfile(context))}
 ${await whatStops(context, operation, key)}<p>${door.consequence ?? consequence}</p>
-${formTo(`${path}/${door.path}`, { text: button, isDangerous, cancel: path }, hiddenField('shown', shown), ...fields)}`,
+${formTo(`${path}/${door.path}`, { text: button, isDangerous, cancel: path }, hiddenField('shown', shown), ...fields)}</div>`,
   };
 }

@@ -32,7 +32,7 @@ function refusedLately(days: UsageView['days']): Refused | null {
 export function refusedInShort(days: UsageView['days'], levels: readonly Level[]): Html | null {
   const refused = refusedLately(days);
   if (refused === null) return null;
-  return html`<span class="spent">${countText(refused.count, 'request')} got 429 ${refused.day}${overText(levels)}</span>`;
+  return html`${countText(refused.count, 'request')} got 429 ${refused.day}${overText(levels)}`;
 }
 
 /** For the page of a key: how many of its requests got 429, by which limit, and what to do; empty if none did. */

@@ -22,9 +22,9 @@ function askForSecret({ access: { config } }: PageContext, faults: Faults): Page
   });
   return {
     title: 'Found a secret?',
-    body: html`${errorSummary(faults)}<h1>Found a secret?</h1>
-<p>Paste the secret of an API key that you found in a repository, a log or a screenshot. If it belongs to an Active or suspended key, that key is revoked at once, and its owner and the admins are notified. Nothing you paste is stored, and you don’t have to say who you are.</p>
-${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangerous: true, cancel: publicPath(config, '/developers') }, field)}`,
+    body: html`<div class="ask stack">${errorSummary(faults)}<h1>Found a secret?</h1>
+<p class="text">Paste the secret of an API key that you found in a repository, a log or a screenshot. If it belongs to an Active or suspended key, that key is revoked at once, and its owner and the admins are notified. Nothing you paste is stored, and you don’t have to say who you are.</p>
+${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangerous: true, cancel: publicPath(config, '/developers') }, field)}</div>`,
   };
 }
 

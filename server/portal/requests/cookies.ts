@@ -1,8 +1,8 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { isLoopback } from '../../../shared/net.ts';
 
-/** The cookies: the session, the browser that requested a code, and the message about the last form. */
-export type CookieName = 'session' | 'sign-in' | 'flash';
+/** The cookies: the session, the browser that requested a code, what was typed for that, and the message about the last form. */
+export type CookieName = 'session' | 'sign-in' | 'typed' | 'flash';
 
 type At = Pick<Config, 'publicUrl'>;
 

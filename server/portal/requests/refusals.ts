@@ -30,7 +30,7 @@ export function refusePage(config: Config, report: Report, error: unknown, page?
   const { html: text, contentSecurityPolicy } = layPage(config, visitor, {
     title: titleOf(status),
     refusal: code,
-    body: html`<h1>${titleOf(status)}</h1><p>${pageSentence(body.error)}</p>${mistakenFor(page)}${signsOut ? FORGOTTEN : ''}${hint(config, code, page)}${sendAgain(config, page)}`,
+    body: html`<div class="ask stack"><h1>${titleOf(status)}</h1><p>${pageSentence(body.error)}</p>${mistakenFor(page)}${signsOut ? FORGOTTEN : ''}${hint(config, code, page)}${sendAgain(config, page)}</div>`,
   });
   const answer = new Response(text, { status, headers: pageHeaders(contentSecurityPolicy) });
   answer.headers.set('X-Error-Code', code);
@@ -107,9 +107,9 @@ function sendAgain(config: Config, page: PageContext | undefined): Html {
   return html`<p>${list.length === 0 ? '' : 'What you typed is still here. '}Send it again once the problem is solved.</p>
 <form method="post" action="${publicPath(config, path)}">
 ${pairs.map(({ name, value }) => html`<textarea name="${name}" hidden>\n${value}</textarea>`)}
-<button>Send again</button>
+<p class="buttons"><button class="filled">Send again</button></p>
 </form>
-${list.length === 0 ? '' : html`<dl>${list}</dl>`}`;
+${list.length === 0 ? '' : html`<dl class="facts">${list}</dl>`}`;
 }
 
 const FIELD_TITLES: ReadonlyMap<string, string> = new Map([

@@ -58,8 +58,6 @@ export type Page = {
   details?: ErrorDetails;
   /** The page's inline scripts; its policy allows exactly these. */
   scripts?: readonly string[];
-  /** A URL on the visitor's own machine, to which the browser goes at once. */
-  redirectTo?: string;
 };
 
 /**

@@ -1,5 +1,6 @@
 import { AppError } from '../../../shared/errors.ts';
 import { enterHandOver, readHandOver } from '../../../shared/sign-in/hand-over.ts';
+import { logoOf } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { formTo, hiddenField } from '../html/fields.ts';
@@ -30,9 +31,9 @@ export function enterPage(context: PageContext): Page {
   );
   return {
     title: 'Continue',
-    body: html`<h1>Continue as ${username}</h1>
+    body: html`<div class="card alone">${logoOf(config)}<h1>Continue as ${username}</h1>
 <p>The site that sent you here has already signed you in with this profile. Continue to request and manage its API keys.</p>
-${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}`,
+${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}</div>`,
   };
 }
 

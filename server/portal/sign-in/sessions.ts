@@ -15,22 +15,21 @@ export function sessions({ access, session }: PageContext): Page {
   const path = (rest: string) => publicPath(access.config, `/developers/sessions/${rest}`);
   const items = all.map(
     (one) =>
-      html`<li><div>${describe(one, nowMs)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}</div>${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
+      html`<li class="line"><p>${describe(one, nowMs)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}</p>${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
   );
   const isCut = all.length >= MAX_LISTED;
   return {
-    title: 'Sessions',
-    body: html`<h1>Sessions</h1>
-<p>Where you are signed in. Don’t recognise one? Sign out everywhere, and contact whoever runs this service.</p>
-<ul class="keys">${items}</ul>
+    title: 'Your sign-ins',
+    body: html`<div><h1>Your sign-ins</h1><p class="soft">Where you are signed in. Don’t recognise one? Sign out everywhere, and contact whoever runs this service.</p></div>
+<ul class="list">${items}</ul>
 ${isCut ? html`<p>These are the latest ${MAX_LISTED}. “Sign out everywhere” ends the others too.</p>` : ''}
-<form method="post" action="${path('end-all')}"><button class="danger">Sign out everywhere, including this browser</button></form>`,
+<form method="post" action="${path('end-all')}"><button>Sign out everywhere, including this browser</button></form>`,
   };
 }
 
 function endForm(action: string, what: Html): Html {
   return html`
-<form method="post" action="${action}"><button class="second danger">End<span class="unseen"> ${what}</span></button></form>`;
+<form method="post" action="${action}"><button class="tiny">End<span class="unseen"> ${what}</span></button></form>`;
 }
 
 function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Session, nowMs: number): Html {

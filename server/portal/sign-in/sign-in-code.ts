@@ -1,7 +1,10 @@
 import { enterCode } from '../../../shared/sign-in/codes.ts';
+import { parseJson } from '../../../shared/text.ts';
+import { logoOf } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { errorSummary, type Faults, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { userText } from '../html/user-text.ts';
 import { readCookie, signInFault } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
@@ -34,30 +37,37 @@ const SENTENCES = {
     'This code does not work: it is mistyped, already used, older than 10 minutes, or was requested in another browser. After five tries you need a new one.',
 } as const;
 
-function show(context: PageContext, typed: string, faults: Faults): Page {
+/** What was typed to request the code, which the browser remembers for its ten minutes; null if that is unknown. */
+function typedIn({ access: { config }, cookie }: PageContext): { name: string; address: string } | null {
+  const sent = parseJson(Buffer.from(readCookie(config, cookie, 'typed') ?? '', 'base64url').toString());
+  const [name, address] = Array.isArray(sent) ? sent : [];
+  return typeof name === 'string' && typeof address === 'string' ? { name, address } : null;
+}
+
+function show(context: PageContext, code: string, faults: Faults): Page {
   const { config } = context.access;
-  const title = 'Enter the code';
   const again = publicPath(config, withNext('/developers/sign-in', nextOf(context)));
+  const typed = typedIn(context);
+  const about =
+    typed === null
+      ? html`<p>If your username and e-mail address belong together, a code is on its way.</p>`
+      : html`<p>If <b>${userText(typed.name)}</b> and <b>${userText(typed.address)}</b> belong together, a code is on its way. <a href="${again}">Not right?</a></p>`;
   return {
-    title,
-    body: html`${errorSummary(faults)}<h1>${title}</h1>
-<p>If your username and e-mail address match, a code is on its way to you. It works once, for 10 minutes, in this browser.</p>
-${formTo(
-  publicPath(config, '/developers/sign-in/code'),
-  'Sign in',
-  textField({
-    name: 'code',
-    label: 'Code',
-    hint: 'Eight letters and digits, such as 7Q2M-X0A1. O counts as 0, and I as 1.',
-    value: typed,
-    autocomplete: 'one-time-code',
-    isFirst: true,
-    size: 'short',
-    faults,
-  }),
-  hiddenField('next', nextOf(context)),
-)}
-<h2>No e-mail?</h2>
-<p>Nothing after a minute? Check your spam folder, or <a href="${again}">start again</a> and check both fields. We send at most 3 codes an hour; one that you already have works in this browser until its 10 minutes are over.</p>`,
+    title: 'Enter the code',
+    body: html`<form class="card alone" method="post" action="${publicPath(config, '/developers/sign-in/code')}" novalidate>
+${logoOf(config)}${errorSummary(faults)}<h1>Check your mail</h1>
+${about}
+${textField({
+  name: 'code',
+  label: 'Code',
+  hint: 'Eight letters and digits, good for 10 minutes, in this browser only.',
+  value: code,
+  autocomplete: 'one-time-code',
+  isFirst: faults.size === 0,
+  size: 'code',
+  faults,
+})}${hiddenField('next', nextOf(context))}
+<button class="filled">Sign in</button>
+<p class="soft">Nothing after a minute? Look in spam, or <a href="${again}">start again</a>. We send at most 3 codes an hour.</p></form>`,
   };
 }

@@ -1,8 +1,9 @@
 import { requestCode } from '../../../shared/sign-in/codes.ts';
 import { LIFETIMES_MS } from '../../../shared/sign-in/tickets.ts';
+import { logoOf } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { errorSummary, type Faults, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
 import { notePage } from '../html/note-page.ts';
 import { ownerSignInFault, readCookie, setCookie } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
@@ -29,9 +30,15 @@ export function askForCode(context: PageContext): Outcome {
   if (faults.size > 0) return { ...show(context, typed, faults), refusal: 'refused_form' };
   const former = readCookie(config, cookie, 'sign-in');
   const { browserSecret, mail } = requestCode(access, services.codes, { ...typed, browserSecret: former, client });
+  // For the next page, which repeats them. Browsers keep no cookie of more than 4 096 bytes.
+  const shown = JSON.stringify([typed.name.slice(0, 64), typed.address.slice(0, 320)]);
+  const seconds = LIFETIMES_MS.code / 1000;
   return {
     seeOther: withNext('/developers/sign-in/code', nextOf(context)),
-    cookies: [setCookie(config, 'sign-in', browserSecret, LIFETIMES_MS.code / 1000)],
+    cookies: [
+      setCookie(config, 'sign-in', browserSecret, seconds),
+      setCookie(config, 'typed', Buffer.from(shown).toString('base64url'), seconds),
+    ],
     after: async () => {
       const fault = await mail();
       if (fault !== null) services.report('warn', fault);
@@ -47,21 +54,20 @@ function show(context: PageContext, typed: { name: string; address: string }, fa
   const { config } = context.access;
   const fault = faultOf(context);
   const title = 'Sign in';
-  const admins = html`<p>Are you an admin? <a href="${publicPath(config, withNext('/developers/admin/sign-in', nextOf(context)))}">Sign in with a passkey</a>.</p>`;
+  const admins = html`<p class="soft">Admin? <a href="${publicPath(config, withNext('/developers/admin/sign-in', nextOf(context)))}">Sign in with a passkey</a>.</p>`;
   if (fault !== null) return notePage(title, fault, { below: admins });
   const fields = [
     textField({
       name: 'name',
-      label: 'Username',
-      hint: 'Or an alias.',
+      label: 'Username or alias',
       value: typed.name,
       autocomplete: 'username',
+      isFirst: faults.size === 0,
       faults,
     }),
     textField({
       name: 'address',
       label: 'E-mail address',
-      hint: 'The one on file for your profile.',
       value: typed.address,
       type: 'email',
       autocomplete: 'email',
@@ -71,9 +77,9 @@ function show(context: PageContext, typed: { name: string; address: string }, fa
   ];
   return {
     title,
-    body: html`${errorSummary(faults)}<h1>${title}</h1>${whySignIn(context)}
-<p>Enter your username and your profile’s e-mail address. If they match, we e-mail you a code.</p>
-${formTo(publicPath(config, '/developers/sign-in'), 'Send me a code', ...fields)}
-${admins}`,
+    body: html`<form class="card alone" method="post" action="${publicPath(config, '/developers/sign-in')}" novalidate>
+${logoOf(config)}${errorSummary(faults)}<h1>${title}</h1>${whySignIn(context)}
+<p class="soft">Enter your username and the e-mail address of that profile. If they match, we mail you a code.</p>
+${fields}<button class="filled">Send me a code</button>${admins}</form>`,
   };
 }

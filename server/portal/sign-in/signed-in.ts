@@ -12,7 +12,11 @@ export function finishSignIn(
   endOwnSession(context);
   return {
     seeOther,
-    cookies: [setCookie(config, 'session', token, PERIODS[kind].maxMs / 1000), removeCookie(config, 'sign-in')],
+    cookies: [
+      setCookie(config, 'session', token, PERIODS[kind].maxMs / 1000),
+      removeCookie(config, 'sign-in'),
+      removeCookie(config, 'typed'),
+    ],
   };
 }
 

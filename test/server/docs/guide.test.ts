@@ -9,15 +9,17 @@ const server = await startTestServer();
 const secret = await prepare(server.deps);
 const textOf = async (path: string, from = server) => await (await get(from, path)).text();
 
-test('/docs is a page that loads and runs nothing but its own style and script', async () => {
+test('/docs is a page that loads and runs nothing but its own style sheet and script', async () => {
   const answer = await get(server, '/docs');
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   expect(answer.headers.get('content-security-policy')).toMatch(
-    /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; script-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    /^default-src 'none'; style-src 'self'; script-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
   );
   expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
   const page = await answer.text();
-  expect(page).not.toMatch(/\ssrc=|@import|url\(|<link(?! rel="icon" href="data:)|\sstyle=|\son\w+=/);
+  expect(page).not.toMatch(
+    /\ssrc=|@import|url\(|<link(?! rel="(?:icon" href="data:|stylesheet" href="\/docs\/style))|\sstyle=|\son\w+=/,
+  );
   const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
   for (const [, hash] of page.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(hash);

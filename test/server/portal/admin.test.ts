@@ -77,7 +77,9 @@ describe('the queue', () => {
       clock.advance(1);
     }
     const listed = ({ body }: Answer) =>
-      [...body.matchAll(/<(?:h2|th scope="row")><a [^>]*href="[^"]*\/keys\/(\w{8})"/g)].map(([, one]) => one);
+      [...body.matchAll(/<li class="row" id="row-(\w{8})"|<h3><a href="[^"]*\/keys\/(\w{8})"/g)].map(
+        ([, row, one]) => row ?? one,
+      );
     const linkOn = ({ body }: Answer, text: string) =>
       new RegExp(`href="/developers/admin([^"]*)">${text}`).exec(body)?.[1]?.replaceAll('&amp;', '&') ?? '';
     const first = await grace.see();
@@ -273,7 +275,7 @@ test('keys are found by identifier, name, username, alias and whole address', as
   const pending = await request(access, { profile: 'lukas', name: '100%_sure' });
   const found = async (text: string, more = '') => {
     const { body } = await grace.see(`/keys?find=${encodeURIComponent(text)}${more}`);
-    return [...body.matchAll(/<th scope="row"><a href="[^"]*\/keys\/(\w{8})"/g)].map(([, one]) => one);
+    return [...body.matchAll(/<h3><a href="[^"]*\/keys\/(\w{8})"/g)].map(([, one]) => one);
   };
   for (const text of [active.toLowerCase(), 'ROLE', '  role ', 'łUK', 'wan', 'lukasz@example.ORG']) {
     expect([text, ...(await found(text))]).toEqual([text, active]);

@@ -166,7 +166,7 @@ describe('several requests', () => {
     const asked = await grace.press(await grace.see(), REJECT_ALL, { chosen: keys.slice(1) });
     record('several are to be rejected', asked);
     expect(states()).toEqual(['pending', 'pending', 'pending']);
-    const cancelled = /<a class="cancel" href="\/developers\/admin([^"]+)">/
+    const cancelled = /<a class="button bare" href="\/developers\/admin([^"]+)">/
       .exec(asked.body)?.[1]
       ?.replaceAll('&amp;', '&');
     expect((await grace.see(cancelled)).body.match(/ checked>/g)).toHaveLength(2);

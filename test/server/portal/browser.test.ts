@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)('the pages of visitors', () => {
     await page.getByLabel('Username').fill('ada');
     await keyboard.press('Enter');
     // The only field of its page has the cursor.
-    await page.getByRole('heading', { name: 'Enter the code' }).waitFor();
+    await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
     expect(await page.locator(':focus').getAttribute('id')).toBe('code');
     await keyboard.type(plain.lastCode());
     await keyboard.press('Enter');

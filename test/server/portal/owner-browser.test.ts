@@ -53,7 +53,7 @@ async function tabTo(page: Page, isIt: (focused: { id: string; text: string }) =
     const { id, text, isSeen } = (await page.evaluate(`(() => {
       const one = document.activeElement;
       const { outlineStyle, outlineWidth } = getComputedStyle(one);
-      return { id: one.id, text: one.innerText ?? '', isSeen: outlineStyle === 'solid' && outlineWidth === '3px' };
+      return { id: one.id, text: one.innerText ?? '', isSeen: outlineStyle === 'solid' && outlineWidth === '2px' };
     })()`)) as { id: string; text: string; isSeen: boolean };
     if (text !== '' || id !== '') expect([id, text, isSeen]).toEqual([id, text, true]);
     if (isIt({ id, text })) return;
@@ -157,11 +157,11 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await page.getByRole('link', { name: 'Your API keys' }).click();
     await page.getByRole('link', { name: 'Badge bot' }).click();
     await isLoaded(page, 'The secret is only in the e-mail of');
-    expect(await page.locator('svg rect.ok').count()).toBe(5);
+    expect(await page.locator('svg rect.answered').count()).toBe(5);
     expect(await page.getByRole('row', { name: /^2025-12-30/ }).count()).toBe(0);
-    await page.getByText('Days as a table').click();
+    await page.getByText('Show as a table').click();
     expect(await page.getByRole('row', { name: /^2025-12-30/ }).textContent()).toBe('2025-12-3030315');
-    await page.getByRole('link', { name: 'Replace…' }).click();
+    await page.getByRole('link', { name: 'Replace', exact: true }).click();
     await heading(page, 'Replace a key');
     // Characters are counted as on the server: in code points, without white space at the ends.
     await page.getByLabel('Name of the key', { exact: true }).fill('  Badge bot 😀 ');

@@ -284,7 +284,7 @@ test('a key’s page says what was granted and changed, and shows its usage as a
   useKey(access, identifier, 3, 100);
   const page = await see(`/${identifier}`);
   record('a used key with an expiry', page);
-  expect(page.body.match(/<rect class="ok"/g)).toHaveLength(3);
+  expect(page.body.match(/<rect class="answered"/g)).toHaveLength(3);
 });
 
 test('a request’s page tells how its approval goes, without the mail server’s words', async () => {

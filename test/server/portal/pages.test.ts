@@ -77,7 +77,7 @@ describe('the style sheet', () => {
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
     expect(answer.headers.get('cache-control')).toBe('public, max-age=300');
     const sheet = await answer.text();
-    for (const path of ['server/frame/base.css', 'server/portal/html/page.css']) {
+    for (const path of ['server/frame/pages.css']) {
       expect(sheet).toContain(readFileSync(join(PROJECT, path), 'utf8'));
     }
     const unchanged = { 'If-None-Match': answer.headers.get('etag') as string };
@@ -87,7 +87,7 @@ describe('the style sheet', () => {
   test('has the path of PUBLIC_URL', async () => {
     const prefixed = await serverOfPages(pageWorld({ PUBLIC_URL: 'http://localhost:3000/profiles' }));
     const page = await (await fetchPage(prefixed, '/developers')).text();
-    expect(page).toMatch(/<link rel="stylesheet" href="\/profiles\/developers\/style\.css\?v=.{8}">/);
+    expect(page).toMatch(/<link rel="stylesheet" href="\/profiles\/docs\/style\.css\?v=.{8}">/);
   });
 });
 
@@ -233,7 +233,7 @@ test('a signed-in person can end one or all of their own sessions, and no others
   const isIn = async (cookie: string) => (await visit(world, '/developers/sessions', { cookie })).status === 200;
   const idOf = async (cookie: string) => {
     const { body } = await visit(world, '/developers/sessions', { cookie });
-    return /This browser\.<\/strong><\/div>\s*<form method="post" action="([^"]+)"/.exec(body)?.[1] as string;
+    return /This browser\.<\/strong><\/p>\s*<form method="post" action="([^"]+)"/.exec(body)?.[1] as string;
   };
   expect((await visit(world, await idOf(bea), { form: {}, cookie: ada })).status).toBe(404);
   expect(await isIn(bea)).toBe(true);
@@ -262,7 +262,7 @@ test('ending another session leaves this one, and ending this one signs out', as
   const statusWith = async (one: string) => (await visit(at, '/developers/sessions', { cookie: one })).status;
   const end = async (isThis: boolean) => {
     const { body } = await visit(at, '/developers/sessions', { cookie });
-    const row = body.split('<li>').find((one) => one.includes('/end"') && one.includes('This browser.') === isThis);
+    const row = body.split('<li ').find((one) => one.includes('/end"') && one.includes('This browser.') === isThis);
     const [, action = ''] = /action="([^"]+)"/.exec(row ?? '') ?? [];
     const answer = await visit(at, action, { form: {}, cookie });
     const hasCookieRemoved = valuesOf(answer, 'set-cookie').some((value) => /^session=;.*Max-Age=0/.test(value));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { columnTime, pageSentence, relativeTime, spanText, timeText } from '../../../../server/portal/html/time.ts';
+import { clockTime, pageSentence, relativeTime, spanText, timeText } from '../../../../server/portal/html/time.ts';
 import { countText, numberText } from '../../../../shared/text.ts';
 
 const NOW_MS = Date.parse('2026-01-31T09:05:30Z');
@@ -8,7 +8,7 @@ const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000] as const;
 describe('times', () => {
   test('are shown to the minute, with their zone or in a column that names it', () => {
     expect(timeText(NOW_MS).html).toBe('<time datetime="2026-01-31T09:05:30.000Z">2026-01-31 09:05 UTC</time>');
-    expect(columnTime(NOW_MS).html).toContain('>2026-01-31 09:05</time>');
+    expect(clockTime(NOW_MS).html).toContain('>09:05</time>');
   });
 
   test('are relative in lists, rounded down to one unit, and exact on hover', () => {

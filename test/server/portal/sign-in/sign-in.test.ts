@@ -98,7 +98,10 @@ test('whether username and address match or not, the response is the same byte f
     { ...TYPED, name: 'bea' },
   ]) {
     const { headers, ...rest } = await visit(at, '/developers/sign-in', { form });
-    answers.push({ ...rest, headers: headers.map(([name, value]) => [name, value.replace(/=[\w-]{43}/, '=…')]) });
+    answers.push({
+      ...rest,
+      headers: headers.map(([name, value]) => [name, value.replace(/=[\w-]{43}|(?<=^typed)=[\w-]+/, '=…')]),
+    });
   }
   expect(answers).toEqual(Array(4).fill(answers[0]));
   const pages = [
@@ -121,7 +124,7 @@ test('a refused form comes back with what was typed, and with a list of errors t
   );
   expect(answer.body).toContain('<li><a href="#address">');
   expect(answer.body).toContain('value="&quot;&gt;&lt;b&gt;x"');
-  expect(answer.body).toContain('aria-invalid="true" aria-describedby="address-hint address-fault"');
+  expect(answer.body).toContain('aria-invalid="true" aria-describedby="address-fault"');
   expect(answer.body).toContain('name="next" value="/developers/sessions"');
   for (const code of ['', 'short', '00000000']) {
     const wrong = await visit(at, '/developers/sign-in/code', { form: { code, next: '' } });
@@ -214,9 +217,9 @@ test('after an internal error, a form with what was typed can be sent again, eve
   const failed = await visit(at, '/developers/sign-in', { form: { ...typed, name: 'A & <b>' } });
   expect([failed.status, failed.refusal]).toEqual([500, 'internal']);
   expect(failed.body).toContain('<div><dt>Name</dt><dd>A &amp; &lt;b&gt;</dd></div>');
-  expect(failed.body).toContain('<dt><span class="word">E-mail</span> address</dt>');
+  expect(failed.body).toContain('<dt>E-mail address</dt>');
   expect(failed.body).not.toContain('<dt>next</dt>');
-  expect(failed.body).toContain('<button>Send again</button>');
+  expect(failed.body).toContain('>Send again</button>');
   expect(Object.fromEntries(sentAgain(failed.body))).toEqual({ ...typed, name: 'A & <b>' });
   sqlite.run('ALTER TABLE gone RENAME TO tickets');
   const asked = await visit(at, '/developers/sign-in', { form: typed });

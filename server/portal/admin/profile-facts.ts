@@ -1,0 +1,34 @@
+import type { Deps } from '../../../shared/deps.ts';
+import { publicProfile } from '../../../shared/profiles/find.ts';
+import { countText, numberText } from '../../../shared/text.ts';
+import { type Html, html } from '../../html.ts';
+import { joined } from '../html/key-facts.ts';
+import { userText } from '../html/user-text.ts';
+
+/** Who is behind a request: what everybody can look up of the profile, in a line; empty for an erased one. */
+export function profileFacts({ db }: Pick<Deps, 'db'>, profileId: number | null): Html {
+  const found = profileId === null ? null : publicProfile(db, profileId);
+  if (found === null) return html``;
+  const { createdAt, viewsCount, followersCount, badges, links } = found;
+  const shown = badges.filter(({ enabled }) => enabled).map(({ name }) => name);
+  return joined([
+    html`since <time datetime="${createdAt}" title="${createdAt.slice(0, 10)}">${createdAt.slice(0, 7)}</time>`,
+    countText(viewsCount, 'view'),
+    ...(followersCount === null ? [] : [countText(followersCount, 'follower')]),
+    ...(links === 0 ? [] : [countText(links, 'link')]),
+    ...(shown.length === 0
+      ? []
+      : [html`badges ${shown.map((name, at) => html`${at === 0 ? '' : ', '}${userText(name)}`)}`]),
+  ]);
+}
+
+/** The card of that person on the page of a key: display name, username, UID and the facts. */
+export function profileCard({ db }: Pick<Deps, 'db'>, profileId: number, username: string): Html {
+  const name = publicProfile(db, profileId)?.displayName ?? username;
+  return html`<div class="profile"><span class="face large" aria-hidden="true">${firstLetter(name)}</span><h2 id="profile">${userText(name)} <small>${userText(username)} · UID ${numberText(profileId).replace(/\u202f/g, '')}</small></h2><p class="soft">${profileFacts({ db }, profileId)}</p></div>`;
+}
+
+/** The first character of a name, for its round picture. */
+export function firstLetter(name: string): string {
+  return new Intl.Segmenter().segment(name)[Symbol.iterator]().next().value?.segment ?? '';
+}
