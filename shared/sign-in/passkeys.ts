@@ -4,8 +4,7 @@ import { isoTime } from '../clock.ts';
 import { adminPages } from '../config/pages.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { admins, passkeys } from '../db/schema/people.ts';
-import { whenUnlocked } from '../db/when-unlocked.ts';
-import { lockDeadline, write, writeLoosely } from '../db/write.ts';
+import { lockDeadline, whenFree, write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { addEvent } from '../events.ts';
@@ -88,8 +87,7 @@ export async function signInByPasskey(
     { ...passkey, userHandle },
     sent,
   );
-  await whenUnlocked(db.$client, waitUntilMs);
-  return write(db, (tx) => {
+  const signIn = (tx: Tx) => {
     if (useTicket(tx, 'passkey', challenge, clock.nowMs()) === null) throw invalidChallenge();
     // The passkey may have been removed or used while its signature was verified.
     const isSame = and(eq(passkeys.id, passkey.id), eq(passkeys.signCount, passkey.signCount));
@@ -101,7 +99,8 @@ export async function signInByPasskey(
       .all();
     if (used.length === 0) throw gone();
     return beginSignIn(tx, deps, { profileId: null, adminId: admin.id }, client);
-  });
+  };
+  return whenFree(db.$client, () => write(db, signIn), waitUntilMs);
 }
 
 // Links at which admins register their first passkey. The secret is in the URL's fragment, which browsers never send, so
@@ -200,15 +199,15 @@ export async function register(
   if (findPasskey(db, credential.credentialId) !== undefined) {
     throw new AppError('forbidden', 'This passkey is already registered.');
   }
-  await whenUnlocked(db.$client, waitUntilMs);
-  write(db, (tx) => {
+  const store = (tx: Tx) => {
     // In one transaction with the passkey: of two who use a link at once, only one succeeds.
     const adminId =
       typeof at === 'string' ? useTicket(tx, 'enrolment', at, clock.nowMs())?.adminId : signedIn(tx, at).id;
     const admin = findAdminById(tx, adminId);
     if (admin === undefined) throw invalidEnrolment();
     storePasskey(deps, tx, { admin, credential, name }, client);
-  });
+  };
+  await whenFree(db.$client, () => write(db, store), waitUntilMs);
 }
 
 function storePasskey(

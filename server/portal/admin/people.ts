@@ -1,4 +1,5 @@
 import { type AdminView, listAdmins, type PasskeyView, viewOf } from '../../../shared/admins.ts';
+import { whenFree } from '../../../shared/db/write.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { beginRegistration, listPasskeys, register, removePasskey } from '../../../shared/sign-in/passkeys.ts';
 import type { Session } from '../../../shared/sign-in/sessions.ts';
@@ -119,7 +120,7 @@ export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
   if (passkey === undefined) throw new AppError('not_found', 'You have no such passkey.');
   refuseStale(context);
   if (oneValue(form, 'sure') === 'yes') {
-    removePasskey(access, session, passkey.id);
+    await whenFree(access.db.$client, () => removePasskey(access, session, passkey.id), context.waitUntilMs);
     const cookies = [removeCookie(access.config, 'session')];
     return { seeOther: '/developers/admin/sign-in', flash: 'passkey-removed', cookies };
   }

@@ -1,3 +1,4 @@
+import { whenFree } from '../../../shared/db/write.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { enterHandOver, readHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { logoOf } from '../../frame/frame.ts';
@@ -38,10 +39,11 @@ ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}</div>`,
 }
 
 /** `POST /developers/enter`: signs in the owner for whom the backend made the ticket. Throws `not_found` and `no_sign_in`. */
-export function enter(context: PageContext): Outcome {
+export async function enter(context: PageContext): Promise<Outcome> {
   const { access, isBehindUnknownProxy, form, client } = context;
   const { config } = access;
   if (signInFault(config, isBehindUnknownProxy) !== null) throw new AppError('no_sign_in');
-  const token = enterHandOver(access, oneValue(form, 'ticket'), client);
+  const ticket = oneValue(form, 'ticket');
+  const token = await whenFree(access.db.$client, () => enterHandOver(access, ticket, client), context.waitUntilMs);
   return finishSignIn(context, { kind: 'owner', token }, '/developers/keys');
 }

@@ -1,3 +1,4 @@
+import { whenFree } from '../../../shared/db/write.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { browserName } from '../../../shared/sign-in/browser-name.ts';
 import { endAllSignIns, endSignIn, listSignIns, MAX_LISTED, type Session } from '../../../shared/sign-in/sessions.ts';
@@ -37,10 +38,11 @@ function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Ses
 }
 
 /** `POST /developers/sessions/:id/end`. Throws `not_found` if this person has no active session with this number. */
-export function endOne({ access, session, params }: PageContext): Outcome {
+export async function endOne({ access, session, params, waitUntilMs }: PageContext): Promise<Outcome> {
   const own = session as Session;
   const id = Number(params.id);
-  if (!/^\d{1,15}$/.test(params.id ?? '') || !endSignIn(access, own, id)) {
+  const end = () => endSignIn(access, own, id);
+  if (!/^\d{1,15}$/.test(params.id ?? '') || !(await whenFree(access.db.$client, end, waitUntilMs))) {
     throw new AppError('not_found', 'There is no such session, or it has ended.');
   }
   if (id !== own.id) return { seeOther: '/developers/sessions', flash: 'session-ended' };
@@ -48,7 +50,7 @@ export function endOne({ access, session, params }: PageContext): Outcome {
 }
 
 /** `POST /developers/sessions/end-all`. */
-export function endAll({ access, session }: PageContext): Outcome {
-  endAllSignIns(access, session as Session);
+export async function endAll({ access, session, waitUntilMs }: PageContext): Promise<Outcome> {
+  await whenFree(access.db.$client, () => endAllSignIns(access, session as Session), waitUntilMs);
   return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(access.config, 'session')] };
 }

@@ -1,3 +1,4 @@
+import { whenFree } from '../../../shared/db/write.ts';
 import { enterCode } from '../../../shared/sign-in/codes.ts';
 import { parseJson } from '../../../shared/text.ts';
 import { logoOf } from '../../frame/frame.ts';
@@ -17,14 +18,15 @@ export function codePage(context: PageContext): Page {
 }
 
 /** `POST /developers/sign-in/code`: signs in the owner whose code it is; replaces the browser's session, if it has one. */
-export function signIn(context: PageContext): Outcome {
+export async function signIn(context: PageContext): Promise<Outcome> {
   const { access, cookie, isBehindUnknownProxy, form, client } = context;
   const { config } = access;
   if (signInFault(config, isBehindUnknownProxy) !== null) {
     return { ...show(context, '', NO_FAULTS), refusal: 'no_sign_in' };
   }
   const code = oneValue(form, 'code');
-  const entered = enterCode(access, { browserSecret: readCookie(config, cookie, 'sign-in'), code, client });
+  const entry = { browserSecret: readCookie(config, cookie, 'sign-in'), code, client };
+  const entered = await whenFree(access.db.$client, () => enterCode(access, entry), context.waitUntilMs);
   if (!entered.isSignedIn) {
     return { ...show(context, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
   }
