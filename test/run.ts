@@ -121,7 +121,8 @@ async function nothingLeaked(kept: string): Promise<boolean> {
 
 async function runAll(folder: string): Promise<void> {
   const [kept, binary] = [join(folder, 'kept'), join(folder, 'bin/profilectl')];
-  mkdirSync(join(kept, 'tmp'), { recursive: true, mode: 0o700 });
+  // Tests that run as another user go through it.
+  mkdirSync(join(kept, 'tmp'), { recursive: true, mode: 0o711 });
   const checkTypes = async () => {
     await check('types of a client', ['test/support/client-types.ts']);
     const words = ['-p', '.', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.tsbuildinfo'];

@@ -7,7 +7,7 @@ import { exposureFault } from '../../../shared/config/values.ts';
 import { PROJECT, profilectl } from '../../support/cli.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
-const CERTIFICATES = join(PROJECT, 'test/support/network/certificates');
+const CERTIFICATES = join(PROJECT, 'test/support/certificates');
 
 type Report = {
   ok: boolean;

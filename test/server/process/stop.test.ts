@@ -35,17 +35,25 @@ function readAll(socket: Socket): Promise<string> {
 /** Makes a response larger than the buffers of the sockets. No import allows such a large profile. */
 const PADDING = 'x'.repeat(7_000_000);
 
+function insertLargeProfile(db: Db): void {
+  const id = insertProfile(db, { id: 100 });
+  const change = db.$client.query(
+    "UPDATE profiles SET profile = json_set(profile, '$.customize.padding', ?) WHERE id = ?",
+  );
+  change.run(PADDING, id);
+}
+
 describe('stopping', () => {
   test('an in-flight response is finished, new connections are refused, quotas are written', async () => {
     const deps = { ...testDeps(), clock: testClock() };
     const server = await serverOn(deps);
     await prepare(deps);
-    insertProfile(deps.db, { id: 100, viewsCount: 5, customize: { padding: PADDING } });
+    insertLargeProfile(deps.db);
     const { secret } = await keyFor(deps, ['9/1h']);
     const socket = await slowClient(server.port);
-    const request = `GET /api/leaderboard?limit=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
+    const request = `GET /api/lookup/uid/100 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
     socket.write(request);
-    await eventually(() => server.log.some((line) => line.route === '/api/leaderboard'));
+    await eventually(() => server.log.some((line) => line.route === '/api/lookup/uid/:uid'));
 
     const stopped = server.stop();
     await eventually(async () => (await fetch(`${server.url}/healthz`).catch(() => null)) === null);
@@ -54,7 +62,7 @@ describe('stopping', () => {
     await stopped;
     const { status, body } = takeApart(text);
     expect(status).toBe(200);
-    expect(JSON.parse(body).leaderboard[0].customize.padding).toBe(PADDING);
+    expect(JSON.parse(body).customize.padding).toBe(PADDING);
     expect(server.log.at(-1)).toMatchObject({ level: 'info', message: 'Stopped.' });
 
     const again = await serverOn(deps);
@@ -94,7 +102,7 @@ describe('stopping', () => {
     const deps = { ...testDeps(), clock: testClock() };
     const server = await serverOn(deps, DRAIN_MS);
     const secret = await prepare(deps);
-    insertProfile(deps.db, { id: 100, viewsCount: 5, customize: { padding: PADDING } });
+    insertLargeProfile(deps.db);
     const [old, slow] = [await slowClient(server.port), await slowClient(server.port)];
     const requestOf = (path: string, line = '', method = 'GET') =>
       `${method} ${path} HTTP/1.1\r\nHost: a\r\n${line}Authorization: Bearer ${secret}\r\n\r\n`;
@@ -103,7 +111,7 @@ describe('stopping', () => {
 
     const stopped = server.stop();
     old.write(requestOf('/api/lookup/uid/7'));
-    slow.write(requestOf('/api/leaderboard?limit=1'));
+    slow.write(requestOf('/api/lookup/uid/100'));
     // sendRaw resolves when the server has closed the connection, which none of these requests asks for.
     const answers = await Promise.all([
       readAll(old).then((text) => text.slice(text.lastIndexOf('HTTP/1.1 '))),
@@ -116,7 +124,7 @@ describe('stopping', () => {
     const heads = answers.map(takeApart).map(({ status, headers }) => [status, headers.get('connection')]);
     expect(heads).toEqual([200, 200, 304, 404, 405, 404].map((status) => [status, 'close']));
     const { headers, body } = takeApart(await readAll(slow));
-    expect([headers.get('connection'), JSON.parse(body).leaderboard[0].id]).toEqual(['close', 100]);
+    expect([headers.get('connection'), JSON.parse(body).id]).toEqual(['close', 100]);
     await stopped;
     expect(await fetch(`${server.url}/healthz`).catch(() => 'refused')).toBe('refused');
   });
@@ -134,7 +142,7 @@ describe('stopping', () => {
       await Bun.sleep(drainMs);
       const answers = opened.map(async (socket) => {
         const secure = tlsConnect({ socket, ca: TEST_CA, servername: 'localhost' }, () =>
-          secure.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'),
+          secure.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'),
         );
         const { status, headers } = takeApart(await readAll(secure));
         const isLate = status === 0 && performance.now() - beganAtMs >= drainMs + HANDSHAKE_MS;
