@@ -29,6 +29,7 @@ export const ROUTES: readonly Route[] = [
     '/openapi.json',
     '/docs',
     '/docs.md',
+    '/docs/style.css',
     '/docs/try',
     '/docs/try/swagger-ui.js',
     '/docs/try/swagger-ui.css',

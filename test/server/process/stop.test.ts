@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { DRAIN_MS, HANDSHAKE_MS } from '../../../server/listen.ts';
 import { serve, startServer } from '../../../server/main.ts';
+import type { Db } from '../../../shared/db/connect.ts';
 import { get, sendRaw, serverOn, startTestServer, takeApart } from '../../support/http.ts';
 import { TEST_CA, testCertificate } from '../../support/network.ts';
 import { insertProfile } from '../../support/profiles.ts';
