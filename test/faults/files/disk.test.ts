@@ -158,14 +158,14 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
 
   test('a disk that fills up during an import: reported batches are stored whole, and a second run imports the rest', async () => {
     const { disk, databasePath, variables, close } = await world();
-    const count = 2_000;
+    const count = 1_300;
     const lines = Array.from({ length: count }, (_, at) => ({
       id: 10_000 + at,
       username: `big${at}`,
       customize: { x: 'x'.repeat(1_500) },
       links: [{ id: 'l', name: 'n', link: 'https://x' }],
     }));
-    disk.fill(2.5 * MIB);
+    disk.fill(2.2 * MIB);
     const stdin = jsonLines(...lines);
     const refused = await profilectl(['profiles', 'import', '-'], { variables, stdin });
     expectSentence(
