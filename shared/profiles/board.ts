@@ -41,6 +41,7 @@ export function prepareLeaderboard(reader: Reader, clock: Pick<Clock, 'monotonic
   let order: Standing[] = [];
   let ranks: number[] = [];
   let readAt = { commits: -1, ms: Number.NEGATIVE_INFINITY };
+  const pages = createPages(reader);
 
   function reorder(): void {
     order = readOrder.values() as Standing[];
@@ -68,16 +69,33 @@ export function prepareLeaderboard(reader: Reader, clock: Pick<Clock, 'monotonic
     return { body: `${head}${entries.join(',')}${tail}`, next, total };
   }
 
-  return (limit, offset) =>
-    readInView(reader, () => {
-      const isOld = reader.commits !== readAt.commits && clock.monotonicMs() - readAt.ms >= MAX_AGE_MS;
-      const kept = isOld ? null : page(limit, offset);
-      if (kept !== null) return kept;
-      reorder();
-      const fresh = page(limit, offset);
-      if (fresh === null) throw new Error('the leaderboard has changed within a view');
-      return fresh;
-    });
+  function pageNow(limit: number, offset: number): BoardPage {
+    const isOld = reader.commits !== readAt.commits && clock.monotonicMs() - readAt.ms >= MAX_AGE_MS;
+    const kept = isOld ? null : page(limit, offset);
+    if (kept !== null) return kept;
+    reorder();
+    const fresh = page(limit, offset);
+    if (fresh === null) throw new Error('the leaderboard has changed within a view');
+    return fresh;
+  }
+
+  return (limit, offset) => readInView(reader, () => pages(`${limit} ${offset}`, () => pageNow(limit, offset)));
+}
+
+/** More pages than programs read between two commits; a page takes up to 1 MiB. */
+const MAX_PAGES = 20;
+
+/** Keeps pages until the next commit of another connection: all programs read the first ones, at a tenth of the time. */
+function createPages(reader: Reader) {
+  const pages = new Map<string, BoardPage>();
+  let commits = -1;
+  return (name: string, make: () => BoardPage): BoardPage => {
+    if (commits !== reader.commits || pages.size > MAX_PAGES) pages.clear();
+    commits = reader.commits;
+    const made = pages.get(name) ?? make();
+    pages.set(name, made);
+    return made;
+  };
 }
 
 /** Competition ranks (1, 2, 2, 4), counted from the beginning of the board, not of a page. */
