@@ -89,12 +89,17 @@ describe('a folder and an endless file', () => {
   }, 60_000);
 
   test('are refused as --rejects before anything is imported', async () => {
-    const { folder, directory, run } = await world();
+    const { folder, directory, pipe, run } = await world();
     const file = join(folder, 'lines');
     writeFileSync(file, '{"id":2,"username":"bob"}\n');
-    const done = await run('profiles', 'import', file, '--rejects', directory);
-    const stderr = expect.stringContaining("can't be written (EISDIR)");
-    expect(done).toMatchObject({ code: 1, stdout: '', stderr });
+    for (const [path, code] of [
+      [directory, 'EISDIR'],
+      [pipe, 'ENXIO'],
+    ] as const) {
+      const done = await run('profiles', 'import', file, '--rejects', path);
+      const stderr = expect.stringContaining(`can't be written (${code})`);
+      expect(done).toMatchObject({ code: 1, stdout: '', stderr });
+    }
     expect((await run('profiles', 'show', 'bob')).code).toBe(1);
   });
 });

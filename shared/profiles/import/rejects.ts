@@ -54,7 +54,11 @@ const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20];
 const LINE_END = Uint8Array.of(LF);
 
 function openOwn(path: string, input: string | number, databasePath: string): number {
+  // Opening a pipe that nobody reads would wait forever; without blocking it fails (ENXIO), and then the pipe has a reader.
+  const isPipe = statSync(path, { throwIfNoEntry: false })?.isFIFO() === true;
+  const probe = isPipe ? openSync(path, constants.O_WRONLY | constants.O_NONBLOCK) : null;
   const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  if (probe !== null) closeSync(probe);
   const own = fstatSync(fd);
   if (!own.isFile()) return fd;
   const isOwn = (other: Stats | undefined) => other?.ino === own.ino && other.dev === own.dev;

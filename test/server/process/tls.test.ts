@@ -23,7 +23,7 @@ const server = await startTestServer({ variables });
 const secret = await prepare(server.deps);
 
 /** The response to a request over TLS, and the subject of the certificate. */
-function ask(target: string, lines: readonly string[] = [], maxVersion?: SecureVersion) {
+function ask(target: string, lines: readonly string[] = [], maxVersion?: SecureVersion, host = 'localhost') {
   const { promise, resolve, reject } = Promise.withResolvers<{
     text: string;
     subject: string;
@@ -44,9 +44,7 @@ function ask(target: string, lines: readonly string[] = [], maxVersion?: SecureV
       text += chunk.toString('latin1');
     });
     socket.on('close', () => resolve({ text, subject, protocol }));
-    socket.write(
-      `GET ${target} HTTP/1.1\r\n${['Host: localhost', ...lines].join('\r\n')}\r\nConnection: close\r\n\r\n`,
-    );
+    socket.write(`GET ${target} HTTP/1.1\r\n${[`Host: ${host}`, ...lines].join('\r\n')}\r\nConnection: close\r\n\r\n`);
   });
   socket.on('error', reject);
   return promise;
@@ -70,6 +68,15 @@ test('the server speaks TLS itself, and sends HSTS for two years', async () => {
     expect(answer.text).toStartWith(`HTTP/1.1 ${status}`);
     expect(answer.text).toContain('Strict-Transport-Security: max-age=63072000');
   }
+});
+
+test('a Host of one or two characters, with which the path would not be found, is refused', async () => {
+  for (const host of ['a', 'ab']) {
+    const { text } = await ask('/api/lookup/uid/7', [`Authorization: Bearer ${secret}`], undefined, host);
+    expect(text).toStartWith('HTTP/1.1 400');
+    expect(text).toContain('X-Error-Code: bad_request');
+  }
+  expect((await ask('/healthz', [], undefined, 'abc')).text).toStartWith('HTTP/1.1 200');
 });
 
 test('TLS 1.2 is the oldest accepted version', async () => {
