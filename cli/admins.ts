@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type AdminView, addAdmin, findAdmin, listAdmins, removeAdmin } from '../shared/admins.ts';
 import { listPasskeys } from '../shared/sign-in/passkeys.ts';
-import { withContext } from './database.ts';
+import { withContext } from './context.ts';
 import { counted, notice, print, printJson, table, timeCell } from './terminal/output.ts';
 import { confirmOrYes } from './terminal/values.ts';
 

@@ -7,8 +7,7 @@ import { AppError } from '../shared/errors.ts';
 import { isMailAddress } from '../shared/mail/address.ts';
 import { testMail } from '../shared/mail/texts/other-mails.ts';
 import { cleanForTerminal } from '../shared/text.ts';
-import { configOf } from './configuration.ts';
-import { globalsOf } from './context.ts';
+import { configOf, globalsOf } from './context.ts';
 import { counted, print, printJson, table } from './terminal/output.ts';
 
 /** Adds `config check` and `mail test`. */

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Command } from 'commander';
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { systemClock } from '../shared/clock.ts';
 import { guardDatabase } from '../shared/db/faults.ts';
 import { AppError } from '../shared/errors.ts';
@@ -10,11 +9,8 @@ import { emptyLog } from '../shared/files/log.ts';
 import { prepareRestore, type Restored } from '../shared/files/restore.ts';
 import { vacuumDatabase } from '../shared/files/vacuum.ts';
 import { bytesText, cleanForTerminal, shellWord } from '../shared/text.ts';
-import { configOf } from './configuration.ts';
-import { globalsOf } from './context.ts';
-import { operatorOf, withDatabase } from './database.ts';
-import { lowerPriority } from './service/lower-priority.ts';
-import { refuseOtherProgram } from './service/same-program.ts';
+import { configOf, globalsOf, operatorOf, withDatabase } from './context.ts';
+import { lowerPriority, refuseOtherProgram } from './service/own-program.ts';
 import { counted, notice, print, printJson } from './terminal/output.ts';
 import { confirmOrYes } from './terminal/values.ts';
 

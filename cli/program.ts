@@ -4,12 +4,12 @@ import { addConfig } from './config.ts';
 import { addDb } from './db.ts';
 import { addKeys } from './keys/commands.ts';
 import { addProfiles } from './profiles/commands.ts';
+import { addHealthcheck } from './service/ask-server.ts';
 import { addDemo } from './service/demo.ts';
-import { addHealthcheck } from './service/healthcheck.ts';
 import { addLog } from './service/log.ts';
 import { addServe } from './service/serve.ts';
 import { addStatus } from './service/status.ts';
-import { outputColumns, writeOutput } from './terminal/stdout.ts';
+import { outputColumns, writeOutput } from './terminal/output.ts';
 import { addTokens } from './tokens.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ERASURES_PER_DAY } from '../shared/erasure/feed-policy.ts';
 import { addToken, findToken, listTokens, removeToken, type TokenView } from '../shared/tokens.ts';
-import { withContext } from './database.ts';
+import { withContext } from './context.ts';
 import { counted, notice, print, printJson, table, timeCell } from './terminal/output.ts';
 import { collect, confirmOrYes, needed } from './terminal/values.ts';
 

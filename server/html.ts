@@ -21,3 +21,11 @@ function htmlOf(part: Part): string {
 export function raw(text: string): Html {
   return { html: text };
 }
+
+/**
+ * Text that a user wrote. In `<bdi>`, its bidirectional control characters don't affect the text around it. URLs in it
+ * don't become links.
+ */
+export function userText(text: string): Html {
+  return html`<bdi>${text}</bdi>`;
+}

@@ -9,9 +9,8 @@ import { createLog, type LogOutput, openLogOutput, reportTo } from './observabil
 import type { Portal } from './portal/services.ts';
 import { closeService, createService, refuseUncaught, type Service } from './service.ts';
 import { startSavingCounts } from './upkeep/counts.ts';
-import { startOutboxTimer } from './upkeep/outbox.ts';
+import { startOutboxTimer, startSweepTimer } from './upkeep/outbox.ts';
 import type { Repeating } from './upkeep/repeating.ts';
-import { startSweepTimer } from './upkeep/sweep.ts';
 import { startLogTimer, startVacuumTimer, type VacuumOptions } from './upkeep/vacuum.ts';
 
 const STDOUT = 1;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Option } from 'commander';
 import type { z } from 'zod';
 import { performAndSend } from '../cli/keys/context.ts';
-import { readFlags } from '../cli/keys/flags.ts';
+import { readFlags } from '../cli/keys/inputs.ts';
 import { longFields } from '../server/portal/admin/decision-forms.ts';
 import { formFields } from '../server/portal/requests/operation-form.ts';
 import { AppError, faultOf } from '../shared/errors.ts';

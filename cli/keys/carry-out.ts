@@ -7,11 +7,9 @@ import { OPERATIONS } from '../../shared/operations.ts';
 import { joinWords } from '../../shared/text.ts';
 import { columnsOf, notice } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompts.ts';
-import { retryIfChanged } from '../terminal/retry-if-changed.ts';
-import { isAsking } from '../terminal/values.ts';
-import { askField, fieldText } from './ask.ts';
+import { isAsking, retryIfChanged } from '../terminal/values.ts';
 import { type KeysContext, performAndPrint, printKey } from './context.ts';
-import { flagName, refuseMissing } from './flags.ts';
+import { askField, fieldText, flagName, refuseMissing } from './inputs.ts';
 import { factsText, keyText } from './print.ts';
 
 type Values = Record<string, unknown>;

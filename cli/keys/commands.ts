@@ -4,17 +4,14 @@ import { parseInput, USUAL_PAGE_LENGTH } from '../../shared/keys/inputs.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, OPERATIONS } from '../../shared/operations.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { commandLine } from '../context.ts';
-import { withContext } from '../database.ts';
-import { ageText, canAsk, columnsOf, notice, print, printJson } from '../terminal/output.ts';
+import { commandLine, withContext } from '../context.ts';
+import { ageText, canAsk, columnsOf, notice, outputColumns, print, printJson } from '../terminal/output.ts';
 import { askChoice } from '../terminal/prompts.ts';
-import { outputColumns } from '../terminal/stdout.ts';
 import { carryOut } from './carry-out.ts';
 import { type KeysContext, keysContext } from './context.ts';
-import { addFlags, flagsFor, readFlags } from './flags.ts';
-import { historyText, keysText, keyText, paintStates } from './print.ts';
+import { addFlags, flagsFor, readFlags } from './inputs.ts';
+import { historyText, keysText, keyText, paintStates, usageText } from './print.ts';
 import { requestKey } from './request.ts';
-import { usageText } from './usage.ts';
 
 /** The validated inputs from the flags, by name. */
 type Given = Record<string, unknown>;

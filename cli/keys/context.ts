@@ -9,8 +9,7 @@ import type { Operation } from '../../shared/operations/entry.ts';
 import { isOutcome, OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { profileRevision } from '../../shared/profiles/profile-version.ts';
-import type { Globals } from '../context.ts';
-import { type Operator, withShownVersion } from '../database.ts';
+import { type Globals, type Operator, withShownVersion } from '../context.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
 import { paintStates } from './print.ts';
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { decodeUtf8, readSmallText, type SmallFile, tooLarge } from '../../shared/config/small-file.ts';
 import { AppError } from '../../shared/errors.ts';
 import { factsOf } from '../../shared/keys/input-rules.ts';
 import { FIELDS, KEY_REQUEST, type KeyRequest, parseInput } from '../../shared/keys/inputs.ts';
@@ -7,9 +8,7 @@ import { prefillFrom } from '../../shared/keys/life/successor.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { canAsk, columnsOf, notice } from '../terminal/output.ts';
 import { askChoice } from '../terminal/prompts.ts';
-import { readTextFile } from '../terminal/read-input.ts';
-import { retryIfChanged } from '../terminal/retry-if-changed.ts';
-import { askField, fieldText } from './ask.ts';
+import { retryIfChanged } from '../terminal/values.ts';
 import {
   type KeysContext,
   type NamedProfile,
@@ -18,7 +17,7 @@ import {
   performAndPrint,
   readKey,
 } from './context.ts';
-import { missingFlags, refuseMissing } from './flags.ts';
+import { askField, fieldText, missingFlags, refuseMissing } from './inputs.ts';
 import { factsText } from './print.ts';
 
 const operation = OPERATIONS.request;
@@ -129,4 +128,40 @@ async function askFor({ deps }: KeysContext, field: FieldName, request: RequestI
   });
   // From now on the profile is fixed, even if its name changes.
   return { ...request, ...(isProfile ? find(answer) : { [field]: answer }) };
+}
+
+/** More than any text of a key may have. */
+const MAX_KIB = 64;
+
+/**
+ * Reads text from a file, or from stdin if `path` is "-". Throws `usage`, naming `flag`, if the text can't be read, is
+ * longer than `maxKib` KiB or is not UTF-8.
+ */
+async function readTextFile(flag: string, path: string, maxKib = MAX_KIB): Promise<string> {
+  const file: SmallFile = { name: flag, path: path === '-' ? 'stdin' : path, maxKib, code: 'usage' };
+  if (path !== '-') return readSmallText(file);
+  if (process.stdin.isTTY) notice('Reading from the terminal; press Ctrl-D on an empty line to finish.');
+  return decodeUtf8(file, await readInput(file));
+}
+
+async function readInput(file: SmallFile): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let left = file.maxKib * 1_024;
+  try {
+    for await (const chunk of process.stdin) {
+      chunks.push(chunk as Uint8Array);
+      left -= (chunk as Uint8Array).length;
+      if (left < 0) throw tooLarge(file);
+    }
+  } catch (error) {
+    throw inputFault(error);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Turns a system error while reading stdin, such as when it is a folder, into `usage`; returns other errors unchanged. */
+function inputFault(error: unknown): unknown {
+  if (!(error instanceof Error) || !('syscall' in error)) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  return new AppError('usage', `Standard input can't be read (${code}).`, { cause: error });
 }

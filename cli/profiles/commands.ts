@@ -6,15 +6,12 @@ import { findProfile, readProfile } from '../../shared/profiles/find.ts';
 import { profileRevision } from '../../shared/profiles/profile-version.ts';
 import { endAllSignIns } from '../../shared/sign-in/sessions.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
-import { withContext, withShownVersion } from '../database.ts';
-import { counted, print, printJson } from '../terminal/output.ts';
+import { withContext, withShownVersion } from '../context.ts';
+import { counted, flushOutput, outputColumns, print, printJson, writeOutput } from '../terminal/output.ts';
 import { createProgress } from '../terminal/progress.ts';
-import { retryIfChanged } from '../terminal/retry-if-changed.ts';
-import { flushOutput, outputColumns, writeOutput } from '../terminal/stdout.ts';
-import { confirmOrYes } from '../terminal/values.ts';
+import { confirmOrYes, retryIfChanged } from '../terminal/values.ts';
 import { addImport } from './import.ts';
-import { addList } from './list.ts';
-import { addShow, printProfile } from './show.ts';
+import { addList, addShow, printProfile } from './look.ts';
 
 const WHOSE = "the profile's username or one of its aliases";
 

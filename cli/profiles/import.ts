@@ -6,13 +6,11 @@ import { AppError } from '../../shared/errors.ts';
 import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts';
 import { openRejects, type Rejects } from '../../shared/profiles/import/rejects.ts';
 import { type ImportSource, openSource } from '../../shared/profiles/import/source.ts';
-import { configOf } from '../configuration.ts';
-import { globalsOf } from '../context.ts';
-import { type Context, withContext } from '../database.ts';
-import { lowerPriority } from '../service/lower-priority.ts';
+import { type Context, configOf, globalsOf, withContext } from '../context.ts';
+import { lowerPriority } from '../service/own-program.ts';
 import { notice } from '../terminal/output.ts';
 import { isAsking } from '../terminal/values.ts';
-import { confirmPruning, showImport } from './show-import.ts';
+import { confirmPruning, showImport } from './import-report.ts';
 
 type Options = {
   merge?: boolean;

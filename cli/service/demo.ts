@@ -13,9 +13,9 @@ import { importProfiles } from '../../shared/profiles/import/import.ts';
 import sample from '../../shared/sample/profiles.jsonl' with { type: 'text' };
 import type { Invitation } from '../../shared/sign-in/passkeys.ts';
 import { shellWord } from '../../shared/text.ts';
-import { operatorOf } from '../database.ts';
+import { operatorOf } from '../context.ts';
 import { print } from '../terminal/output.ts';
-import { isBinary, vacuumCommand } from './serve.ts';
+import { isBinary, vacuumCommand } from './own-program.ts';
 
 const PORT = 3000;
 const PROFILE = 'Ada';

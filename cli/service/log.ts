@@ -10,8 +10,7 @@ import {
   PAST_SYNTAX,
   parsePast,
 } from '../../shared/log.ts';
-import { commandLine, globalsOf } from '../context.ts';
-import { type Context, withContext } from '../database.ts';
+import { type Context, commandLine, globalsOf, withContext } from '../context.ts';
 import { notice, print, printJson, table } from '../terminal/output.ts';
 import { collect, wholeNumber } from '../terminal/values.ts';
 

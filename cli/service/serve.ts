@@ -3,12 +3,9 @@ import type { Command } from 'commander';
 import type { ServerOptions } from '../../server/main.ts';
 import { configWarnings } from '../../shared/config/check.ts';
 import { createDeps, type ServerDeps } from '../../shared/deps.ts';
-import { configOf } from '../configuration.ts';
-import { globalsOf } from '../context.ts';
-import { withOpenDatabase } from '../open-database.ts';
-import { print } from '../terminal/output.ts';
-import { outputColumns } from '../terminal/stdout.ts';
-import { thisProgram } from './same-program.ts';
+import { configOf, globalsOf, withOpenDatabase } from '../context.ts';
+import { outputColumns, print } from '../terminal/output.ts';
+import { vacuumCommand } from './own-program.ts';
 
 /** Adds `serve`, which runs the HTTP server until SIGTERM or SIGINT. */
 export function addServe(program: Command): void {
@@ -50,16 +47,4 @@ Profile Lookup is running on ${url}
 ${warnings.join('')}Ctrl-C stops it.
 `);
   });
-}
-
-/** The command `db vacuum` on this database, which a server runs as a child: this binary, or Bun with the file that it runs now. */
-export function vacuumCommand(databasePath: string): Pick<ServerOptions, 'vacuum'> {
-  const program = isBinary() ? [process.execPath] : [process.execPath, '--no-env-file', Bun.main];
-  const options = ['--from-server', thisProgram(), '--json', '--db', resolve(databasePath)];
-  return { vacuum: { command: [...program, 'db', 'vacuum', ...options] } };
-}
-
-/** Whether this program runs as the binary that `cli/build.ts` makes, and not from source. */
-export function isBinary(): boolean {
-  return Bun.main.startsWith('/$bunfs/');
 }

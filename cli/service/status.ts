@@ -7,12 +7,10 @@ import { readStatus, type Status } from '../../shared/files/status.ts';
 import type { MailStatus } from '../../shared/mail/outbox.ts';
 import { bytesText, cleanForTerminal } from '../../shared/text.ts';
 import { userName } from '../../shared/user.ts';
-import { configOf } from '../configuration.ts';
-import { globalsOf } from '../context.ts';
-import { lastImportText } from '../profiles/import-texts.ts';
-import { ageText, counted, print, printJson, table, wrapLine } from '../terminal/output.ts';
-import { outputColumns } from '../terminal/stdout.ts';
-import { askState, type ServerState, serverText } from './server-state.ts';
+import { configOf, globalsOf } from '../context.ts';
+import { lastImportText } from '../profiles/import-report.ts';
+import { ageText, counted, outputColumns, print, printJson, table, wrapLine } from '../terminal/output.ts';
+import { askState, type ServerState, serverText } from './ask-server.ts';
 
 /** Adds `status`, which shows the state of the service. */
 export function addStatus(program: Command): void {

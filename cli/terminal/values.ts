@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-import { canAsk } from './output.ts';
+import { canAsk, notice } from './output.ts';
 import { confirm } from './prompts.ts';
 
 /** Returns the value of a required flag. Throws `usage`, naming the flag, if it is missing. */
@@ -39,4 +39,20 @@ export async function confirmOrYes(yes: boolean, question: string): Promise<void
   if (yes) return;
   if (!canAsk()) throw new AppError('usage', 'Cannot prompt (there is no terminal); add --yes.');
   if (!(await confirm(question))) throw new AppError('cancelled');
+}
+
+/**
+ * Runs `act`, which shows a state, asks for confirmation and acts on it. If the state has changed since it was shown
+ * (`changed_since`), prints what changed and runs `act` again, so that the person confirms the new state. Without `isAsking`,
+ * throws that refusal.
+ */
+export async function retryIfChanged<T>(isAsking: boolean, act: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!isAsking || !(error instanceof AppError) || error.code !== 'changed_since') throw error;
+      notice(`\n${error.message}\n`);
+    }
+  }
 }

@@ -3,10 +3,9 @@ import type { Config } from '../../shared/config/config.ts';
 import { rateLimitWords } from '../../shared/limits/rate-limit.ts';
 import { isMailAddress } from '../../shared/mail/address.ts';
 import { joinWords } from '../../shared/text.ts';
-import { type FramedPage, foot, framePage } from '../frame/frame.ts';
+import { docsBar, type FramedPage, foot, framePage } from '../frame/frame.ts';
 import { html, raw } from '../html.ts';
 import { publicPath } from '../http/public-path.ts';
-import { docsBar } from './bar.ts';
 
 /** docs/api.md with the name, the URL, the contact and the default rate limits of this installation: `/docs.md`. */
 export function guideText(config: Config): string {

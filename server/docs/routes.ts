@@ -1,11 +1,10 @@
 import { Elysia } from 'elysia';
-import { type FramedPage, STYLE } from '../frame/frame.ts';
+import { etagOf } from '../../shared/etag.ts';
+import { type FramedPage, STYLE, TRY_PATHS } from '../frame/frame.ts';
 import type { Answer } from '../http/answers.ts';
 import { transport } from '../http/every-request.ts';
 import { publicPath } from '../http/public-path.ts';
 import type { Serving } from '../http/serving.ts';
-import { type Made, madeOnce } from './made-once.ts';
-import { TRY_PATHS } from './try/paths.ts';
 
 /** The routes of the OpenAPI document and of the pages made from it. */
 export function documents(serving: Serving) {
@@ -43,17 +42,17 @@ async function docsMarkdown({ deps: { config } }: Serving): Promise<Made> {
 }
 
 async function tryPage({ deps: { config } }: Serving): Promise<Made> {
-  const { tryPage } = await import('./try/try-page.ts');
+  const { tryPage } = await import('./try-page.ts');
   return pageAnswer(await tryPage(config));
 }
 
 async function tryScript(): Promise<Made> {
-  const { tryScript } = await import('./try/try-page.ts');
+  const { tryScript } = await import('./try-page.ts');
   return { body: await tryScript(), headers: { 'Content-Type': 'text/javascript; charset=utf-8' } };
 }
 
 async function tryStyle(): Promise<Made> {
-  const { tryStyle } = await import('./try/try-page.ts');
+  const { tryStyle } = await import('./try-page.ts');
   return { body: await tryStyle(), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
 }
 
@@ -65,5 +64,27 @@ function pageAnswer({ html, contentSecurityPolicy }: FramedPage): Made {
       'Content-Security-Policy': contentSecurityPolicy,
       'Referrer-Policy': 'no-referrer',
     },
+  };
+}
+
+/** Everybody sees the new document within five minutes of an upgrade. */
+const CACHED = 'public, max-age=300';
+
+/** A document or a page: JSON, unless its headers say otherwise. */
+type Made = { body: string; headers?: Record<string, string> };
+
+/** A handler whose answer depends only on the configuration. The first request loads its code, and makes and compresses it. */
+function madeOnce(serving: Serving, make: (serving: Serving) => Promise<Made>): () => Promise<Answer> {
+  let made: Answer | null = null;
+  return async () => {
+    if (made !== null) return made;
+    const { body, headers } = await make(serving);
+    made = {
+      body: new Blob([body]),
+      etag: etagOf(body),
+      headers: { ...headers, 'Cache-Control': CACHED, Vary: 'Accept-Encoding' },
+      gzip: { body: new Blob([Bun.gzipSync(body)]), etag: etagOf(`gzip ${body}`) },
+    };
+    return made;
   };
 }

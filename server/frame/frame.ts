@@ -17,7 +17,7 @@ const VERSION = etagOf(sheet).slice(1, 9);
 export type FramedPage = { html: string; contentSecurityPolicy: string };
 
 /** What a page adds to the document. */
-export type Framed = {
+type Framed = {
   /** The window's title, to which the service's name is appended. */
   title: string;
   description?: string;
@@ -140,3 +140,24 @@ export function foot(config: Config): Html {
   ];
   return html`<footer><p>${parts.map((part, at) => (at === 0 ? part : html` · ${part}`))}<span id="zone" hidden> · times in <span class="zone">UTC</span></span></p></footer>`;
 }
+
+const FORMATS: readonly BarLink[] = [
+  ['/docs.md', 'Markdown'],
+  ['/openapi.json', 'openapi.json'],
+];
+
+/** The bar at the top of /docs and /docs/try: links to the visitor's keys (if the portal is on) and to all formats. */
+export function docsBar(config: Config, path: string): Html {
+  const keys: readonly BarLink[] = config.developerPlatform ? [['/developers/keys', 'API keys']] : [];
+  // Absolute, because the policy of /docs/try allows only PUBLIC_URL.
+  const tryIt: BarLink = [config.publicUrl + TRY_PATHS.page, 'Try it'];
+  const formats = barMenu(html`Formats`, barItems(config, FORMATS));
+  return topBar(config, [...keys, ['/docs', 'Docs'], tryIt], path, formats);
+}
+
+/** The paths of the try-it page, and of the two files that it loads. */
+export const TRY_PATHS = {
+  page: '/docs/try',
+  script: '/docs/try/swagger-ui.js',
+  style: '/docs/try/swagger-ui.css',
+} as const;

@@ -12,8 +12,7 @@ import { queryOf, queryParameters } from '../http/parameters.ts';
 import type { RequestState } from '../http/request-state.ts';
 import { credentialsOf } from '../http/with-key.ts';
 import type { PortalServices } from '../portal/services.ts';
-import { type Call, type ManageParts, requireRight } from './call.ts';
-import { prepareSending } from './profiles.ts';
+import { type Call, type ManageParts, prepareSending, requireRight } from './profiles.ts';
 
 // The three routes of a backend under /manage/v1. A request passes its checks in this order: the token, the path, the method,
 // the right, the parameters, the body.

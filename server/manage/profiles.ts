@@ -1,4 +1,5 @@
 import { within } from '../../shared/clock.ts';
+import type { BackendRight } from '../../shared/db/people-columns.ts';
 import { withTables } from '../../shared/db/tables.ts';
 import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
 import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
@@ -6,8 +7,27 @@ import { AppError } from '../../shared/errors.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts';
 import type { ImportResult } from '../../shared/profiles/import/report.ts';
+import type { BackendToken } from '../../shared/tokens.ts';
 import { queryOf, queryParameters } from '../http/parameters.ts';
-import { type Call, type ManageParts, requireRight } from './call.ts';
+import type { PortalParts } from '../portal/guards.ts';
+import type { PortalServices } from '../portal/services.ts';
+
+/** A request with a valid token. */
+export type Call = { request: Request; token: BackendToken; services: PortalServices };
+
+/** What the routes are made from. */
+export type ManageParts = PortalParts & {
+  /** Counts a refused token of an address as a failed login. Throws `too_many_failures`. */
+  countRefusedToken: (address: string) => void;
+  /** Lets a connection be idle for this many seconds while its request is answered. */
+  keepOpen: (request: Request, seconds: number) => void;
+};
+
+/** Throws `insufficient_scope` if the token lacks a right. */
+export function requireRight({ token }: Call, right: BackendRight): void {
+  if (token.rights.includes(right)) return;
+  throw new AppError('insufficient_scope', `This token lacks the right ${right}.`, { scope: right });
+}
 
 /** What one request may have. */
 const LIMITS = { lines: 10_000, bytes: 16 * 1024 * 1024 } as const;

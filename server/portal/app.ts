@@ -19,10 +19,8 @@ import { actionPage, doAction } from './owner/owner-action.ts';
 import { foundPage, reportLeaked } from './owner/report-leaked.ts';
 import { SIGN_OUT_PATH } from './requests/refusals.ts';
 import { enter, enterPage } from './sign-in/enter.ts';
-import { endAll, endOne, sessions } from './sign-in/sessions.ts';
-import { askForCode, signInPage } from './sign-in/sign-in.ts';
-import { codePage, signIn } from './sign-in/sign-in-code.ts';
-import { signOut } from './sign-in/sign-out.ts';
+import { endAll, endOne, sessions, signOut } from './sign-in/sessions.ts';
+import { askForCode, codePage, signIn, signInPage } from './sign-in/sign-in.ts';
 
 /** All pages and forms under `/developers`. Tests try every refusal on every route. */
 export function pages(parts: PortalParts) {

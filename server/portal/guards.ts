@@ -11,12 +11,10 @@ import { queryOf } from '../http/parameters.ts';
 import type { RequestState } from '../http/request-state.ts';
 import { countFailure, FAILURES } from '../http/throttle.ts';
 import { answerOutcome, pageHeaders } from './requests/answers.ts';
-import { readCookie, signInFault } from './requests/cookies.ts';
-import { refuseCrossSite } from './requests/cross-site.ts';
 import { oneValue, readForm, readQuery } from './requests/form.ts';
 import { refusePage } from './requests/refusals.ts';
 import type { Outcome, PageContext } from './requests/request-context.ts';
-import { isPagePath, withNext } from './requests/return-path.ts';
+import { isPagePath, readCookie, signInFault, withNext } from './requests/session.ts';
 import type { PortalServices, Report } from './services.ts';
 
 // The plugins of the pages under /developers. A request passes them in the order of this file, and each adds to its context,
@@ -173,4 +171,15 @@ function identifyVisitor(page: PageContext): void {
 function wantedPage(request: Request, path: string): string {
   const query = queryOf(request);
   return query !== '' && isPagePath(`${path}?${query}`) ? `${path}?${query}` : path;
+}
+
+/**
+ * Throws `cross_site` unless the browser states that a page of this origin sent the form: in `Sec-Fetch-Site` or, if that
+ * header is absent (as over plain HTTP), in `Origin`. SameSite cookies don't protect against other hosts of the same site.
+ */
+function refuseCrossSite({ method, headers }: Pick<Request, 'method' | 'headers'>, publicUrl: string): void {
+  if (method !== 'POST') return;
+  const site = headers.get('sec-fetch-site');
+  const isOwn = site === null ? headers.get('origin') === new URL(publicUrl).origin : site === 'same-origin';
+  if (!isOwn) throw new AppError('cross_site');
 }

@@ -3,7 +3,6 @@ import { AppError, fileRefusal } from '../../shared/errors.ts';
 import { logBytes, MAX_LOG_BYTES } from '../../shared/files/log.ts';
 import { isVacuumWanted } from '../../shared/files/vacuum.ts';
 import type { Log } from '../observability/log.ts';
-import { cantStart } from './own-program.ts';
 import { type Repeating, repeat } from './repeating.ts';
 
 /** The command `profilectl db vacuum` with its arguments, and how often to check whether one is due. */
@@ -110,4 +109,10 @@ function sentenceIn(stderr: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** The sentence if a `command` of the server's own program can't be started; `error` was thrown by Bun.spawn. */
+function cantStart([program]: readonly string[], error: unknown): string {
+  const code = (error as { code?: string }).code ?? 'unknown error';
+  return `${program} can't be started (${code}). If it was moved or removed by an upgrade, restart the server.`;
 }

@@ -3,12 +3,12 @@ import { beginRegistration, readEnrolment, register } from '../../../shared/sign
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS } from '../html/fields.ts';
-import { notePage } from '../html/note-page.ts';
 import { timeText } from '../html/time.ts';
 import enrolScript from '../passkeys/enrol.browser.js' with { type: 'text' };
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm, WITHOUT_SCRIPT } from '../passkeys/passkey-form.ts';
+import { notePage } from '../requests/answers.ts';
 import { oneValue } from '../requests/form.ts';
-import { ruleSentence } from '../requests/form-errors.ts';
+import { ruleSentence } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { passkeyName } from './people.ts';
 

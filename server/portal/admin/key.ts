@@ -5,24 +5,31 @@ import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import { countAnswered, countRequests } from '../../../shared/usage/outcomes.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { attemptStatus } from '../html/attempt.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
-import { endText, factList, grantFacts, nameOf, requestFacts, type ShownFact, stateTag } from '../html/key-facts.ts';
-import { historyList } from '../html/key-history.ts';
-import { keyList } from '../html/key-table.ts';
-import { lastMove, reasonOf } from '../html/last-move.ts';
+import {
+  endText,
+  factList,
+  grantFacts,
+  historyList,
+  keyList,
+  lastMove,
+  nameOf,
+  reasonOf,
+  requestFacts,
+  type ShownFact,
+  stateTag,
+} from '../html/key-facts.ts';
 import { durationSince, relativeTime, timeText } from '../html/time.ts';
 import { percentText, usageChart } from '../html/usage-chart.ts';
-import { userText } from '../html/user-text.ts';
 import type { Form } from '../requests/form.ts';
-import { performFor } from '../requests/perform.ts';
+import { performFor } from '../requests/operation-form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { ADMIN_KEYS_PATH, adminKeyPath, QUEUE_PATH, sectionOf } from './admin-path.ts';
 import { decisionForms } from './decision-forms.ts';
-import { profileCard } from './profile-facts.ts';
+import { attemptStatus } from './outcomes.ts';
+import { ADMIN_KEYS_PATH, adminKeyPath, profileCard, QUEUE_PATH, sectionOf } from './parts.ts';
 
 /** `GET /developers/admin/keys/:identifier`: everything about a key, and the forms to decide on it. Throws `not_found`. */
 export function adminKeyPage(context: PageContext): Promise<Page> {

@@ -6,11 +6,11 @@ import { readCursor } from '../../../shared/keys/list.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { keyList } from '../html/key-table.ts';
+import { keyList } from '../html/key-facts.ts';
 import { queryValue } from '../requests/form.ts';
-import { performFor } from '../requests/perform.ts';
+import { performFor } from '../requests/operation-form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { ADMIN_KEYS_PATH, adminKeyPath } from './admin-path.ts';
+import { ADMIN_KEYS_PATH, adminKeyPath } from './parts.ts';
 
 /** `GET /developers/admin/keys`: the list of keys, filtered by a search text, by state, or both. */
 export async function adminKeys(context: PageContext): Promise<Page> {

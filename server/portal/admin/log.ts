@@ -11,16 +11,14 @@ import {
   PAST_SYNTAX,
   parsePast,
 } from '../../../shared/log.ts';
-import { type Html, html, raw } from '../../html.ts';
+import { type Html, html, raw, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults } from '../html/fields.ts';
 import { nameOf } from '../html/key-facts.ts';
 import { clockTime, pageSentence, relativeTime } from '../html/time.ts';
-import { userText } from '../html/user-text.ts';
 import { queryValue } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { adminKeyPath } from './admin-path.ts';
-import { firstLetter } from './profile-facts.ts';
+import { adminKeyPath, firstLetter } from './parts.ts';
 
 const PAGE_SIZE = 50;
 

@@ -1,18 +1,83 @@
-import { outcomeOf } from '../../../shared/approval/outcome.ts';
+import { type AttemptOutcome, outcomeOf } from '../../../shared/approval/outcome.ts';
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { faultOf } from '../../../shared/errors.ts';
+import type { VOIDING_EVENTS } from '../../../shared/keys/key.ts';
 import { isIdentifier } from '../../../shared/keys/list.ts';
-import type { KeyView } from '../../../shared/keys/view.ts';
+import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { type Html, html } from '../../html.ts';
-import { attemptInWords, LOOK_SCRIPTS, type ShownAttempt } from '../html/attempt.ts';
+import { type Html, html, userText } from '../../html.ts';
+import script from '../html/attempt.browser.js' with { type: 'text' };
 import { nameOf } from '../html/key-facts.ts';
-import { pageSentence } from '../html/time.ts';
-import { userText } from '../html/user-text.ts';
+import { pageSentence, timeText } from '../html/time.ts';
 import { queryValue } from '../requests/form.ts';
-import { performFor } from '../requests/perform.ts';
+import { performFor } from '../requests/operation-form.ts';
 import type { PageContext } from '../requests/request-context.ts';
-import { adminKeyPath } from './admin-path.ts';
+import { adminKeyPath } from './parts.ts';
+
+/** The status of the latest attempt to approve a key, for admins, and the scripts that keep it up to date. */
+type ShownAttempt = { body: Html; scripts: readonly string[] };
+
+/** The scripts that keep elements with `data-result="open"` up to date until they are no longer open. */
+const LOOK_SCRIPTS: readonly string[] = [script];
+
+/** How long the outcome of an attempt stays on the page of a key that is no longer pending; then only its history has it. */
+const SHOWN_MS = 60 * 60_000;
+
+/**
+ * The status of the latest attempt to approve a key, from the database alone. `path` is that of the key's page. Screen readers
+ * announce changes; the success of a key that works is visually hidden, because its state says so.
+ */
+export function attemptStatus(
+  key: KeyView,
+  history: readonly HistoryView[],
+  { path, nowMs }: { path: string; nowMs: number },
+): ShownAttempt {
+  const outcome = outcomeOf(key, history);
+  const result = outcome?.result ?? 'none';
+  const end = outcome?.end;
+  const isPast = key.state !== 'pending' && end !== undefined && nowMs - Date.parse(end.at) >= SHOWN_MS;
+  const words = outcome === null || isPast ? null : attemptInWords(key, outcome);
+  const again = result === 'open' ? html` <a href="${path}">Refresh</a>` : '';
+  const text = words === null ? '' : html`<p class="${LOOKS[result] ?? 'summary'}">${words}${again}</p>`;
+  return {
+    body: html`<div id="attempt" role="status" data-result="${result}">${text}</div>`,
+    scripts: result === 'open' ? LOOK_SCRIPTS : [],
+  };
+}
+
+const LOOKS: Readonly<Record<string, string>> = { open: 'note', accepted: 'unseen' };
+
+/** The outcome of the latest attempt to approve a key, as sentences; null if there is nothing left to say. */
+function attemptInWords({ state }: KeyView, outcome: AttemptOutcome): Html | null {
+  const { by, startedAt, result, reason, end } = outcome;
+  const isPending = state === 'pending';
+  const begun = html`On ${timeText(Date.parse(startedAt))} ${by} approved it`;
+  const because = reason === undefined ? '' : html` ${userText(reason)}`;
+  if (result === 'open') {
+    return html`${begun}. The e-mail with the secret is being sent, which may take a minute.`;
+  }
+  if (result === 'accepted') {
+    return state === 'Active' ? html`${begun}, and the e-mail with the secret was accepted: the key works.` : null;
+  }
+  if (result === 'refused') {
+    return html`${begun}, but the e-mail with the secret was refused.${because}${isPending ? ' The request is still pending.' : ''}`;
+  }
+  if (result === 'not confirmed') {
+    return html`${begun}, but it is not known whether the e-mail with the secret was delivered.${because} If it arrives, the secret in it will never work.${isPending ? ' Approve it again to send a new one.' : ''}`;
+  }
+  const what =
+    end === undefined
+      ? html`the decision changed`
+      : html`${VOIDED_BY[end.event as keyof typeof VOIDED_BY]} by ${end.by}`;
+  return html`${begun}. While the e-mail with the secret was on its way, ${what}. If that e-mail arrives, the secret in it will never work.`;
+}
+
+const VOIDED_BY: Readonly<Record<(typeof VOIDING_EVENTS)[number], string>> = {
+  rejected: 'the request was rejected',
+  withdrawn: 'the request was withdrawn',
+  'address changed': 'its owner’s address was changed',
+  'profile banned': 'its profile was banned',
+};
 
 /** The requests that an admin has just sent decisions on: carried out, changed since they were shown, and refused. */
 export type Decided = Record<'decided' | 'changed' | 'refused', string[]>;

@@ -2,15 +2,13 @@ import type { ImportStatus } from '../../../shared/files/status.ts';
 import { bytesText, countText, numberText } from '../../../shared/text.ts';
 import { countAnswered, countRequests } from '../../../shared/usage/outcomes.ts';
 import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/usage/overview.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { joined, keyLink, nameOf } from '../html/key-facts.ts';
-import { limitText } from '../html/limit-levels.ts';
+import { joined, keyLink, limitText, nameOf } from '../html/key-facts.ts';
 import { relativeTime, spanText } from '../html/time.ts';
 import { percentText, usageChart } from '../html/usage-chart.ts';
-import { userText } from '../html/user-text.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { adminKeyPath, QUEUE_PATH } from './admin-path.ts';
+import { adminKeyPath, QUEUE_PATH } from './parts.ts';
 
 /** `GET /developers/admin/overview`: the service in three numbers, its last 30 days, and what needs attention. */
 export function overview(context: PageContext): Page {

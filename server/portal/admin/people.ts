@@ -3,17 +3,15 @@ import { whenFree } from '../../../shared/db/write.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { beginRegistration, listPasskeys, register, removePasskey } from '../../../shared/sign-in/passkeys.ts';
 import type { Session } from '../../../shared/sign-in/sessions.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
 import { relativeTime } from '../html/time.ts';
-import { userText } from '../html/user-text.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
-import { removeCookie } from '../requests/cookies.ts';
 import { oneValue } from '../requests/form.ts';
-import { ruleSentence } from '../requests/form-errors.ts';
+import { ruleSentence } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
-import { withNext } from '../requests/return-path.ts';
+import { removeCookie, withNext } from '../requests/session.ts';
 
 const PEOPLE_PATH = '/developers/admin/people';
 

@@ -4,11 +4,10 @@ import { logoOf } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
-import { notePage } from '../html/note-page.ts';
 import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../passkeys/passkey-form.ts';
+import { notePage } from '../requests/answers.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
-import { nextOf, whySignIn, withNext } from '../requests/return-path.ts';
-import { finishSignIn } from '../sign-in/signed-in.ts';
+import { finishSignIn, nextOf, whySignIn, withNext } from '../requests/session.ts';
 
 const TITLE = 'Sign in as an admin';
 

@@ -1,6 +1,9 @@
-import type { Bounds } from '../../../shared/keys/input-rules.ts';
+import type { z } from 'zod';
+import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
+import { type Bounds, factsOf, formNameOf } from '../../../shared/keys/input-rules.ts';
 import { numberText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
+import { PERMISSION_WORDS } from './key-facts.ts';
 import { pageSentence } from './time.ts';
 
 // The parts of forms. Rules are shown as hints and enforced by the server alone: the browser's own validation is off
@@ -26,7 +29,7 @@ type FieldParts = {
 };
 
 /** A field of one line. */
-export type TextField = FieldParts & {
+type TextField = FieldParts & {
   value: string;
   /** As in HTML: `one-time-code`, `email`, `username`, `off`. */
   autocomplete?: string;
@@ -99,7 +102,7 @@ export function textArea(field: FieldParts & { value: string; rows: number }): H
 export type Option = { value: string; label: string | Html; hint?: string };
 
 /** A group of check boxes; the first has the field's id, the target of links to the field. */
-export function checkboxes(field: FieldParts & { values: readonly string[]; options: readonly Option[] }): Html {
+function checkboxes(field: FieldParts & { values: readonly string[]; options: readonly Option[] }): Html {
   const { name, id: first = name, label, options, values } = field;
   const items = options.map(({ value, label: text, hint }, index) => {
     const id = index === 0 ? first : `${first}-${index}`;
@@ -113,7 +116,7 @@ export function checkboxes(field: FieldParts & { values: readonly string[]; opti
  * A group of radio buttons, the last of which, `other`, shows a field for typing another value. That is sent under the name
  * with `Other` appended.
  */
-export function radios(field: FieldParts & { value: string; options: readonly Option[]; otherHint: string }): Html {
+function radios(field: FieldParts & { value: string; options: readonly Option[]; otherHint: string }): Html {
   const { name, id: first = name, label, value, options, otherHint } = field;
   const isOther = options.every((option) => option.value !== value);
   const choice = (id: string, sent: string, text: string | Html, isChecked: boolean) =>
@@ -157,3 +160,39 @@ function described({ name, id = name, hint, faults, bounds }: FieldParts): Html 
   const counts = bounds === undefined ? '' : ` data-min="${bounds.min}" data-max="${bounds.max}"`;
   return raw(`${counts}${wrong}${ids.length === 0 ? '' : ` aria-describedby="${ids.join(' ')}"`}`);
 }
+
+/** The state of a field on a page: its content, and what differs from the defaults of its input. */
+export type FieldState = {
+  texts: readonly string[];
+  id?: string | undefined;
+  title?: string | undefined;
+  /** Null for none. */
+  hint?: string | Html | null | undefined;
+  choices?: readonly Option[] | undefined;
+  more?: Html;
+  faults: Faults;
+  isFirst?: boolean;
+};
+
+/** The form field for an input of an operation. */
+export function inputField(input: string, schema: z.ZodType, state: FieldState): Html {
+  const facts = factsOf(schema);
+  const { kind, rows = 3, bounds } = facts;
+  const { texts, id, faults, more, isFirst } = state;
+  const isOptionalText = bounds !== undefined && schema.safeParse(null).success;
+  const name = formNameOf(input, schema);
+  const label = state.title ?? `${facts.title}${isOptionalText ? ' (optional)' : ''}`;
+  const hint = state.hint === undefined ? facts.hint : (state.hint ?? undefined);
+  const value = texts[0] ?? '';
+  const parts = { name, id, label, hint, bounds, more, isFirst, value, faults };
+  if (state.choices) return radios({ ...parts, options: state.choices, otherHint: facts.hint ?? '' });
+  if (kind === 'hidden') return hiddenField(name, value);
+  if (kind === 'permissions') return checkboxes({ ...parts, values: texts, options: PERMISSION_OPTIONS });
+  if (kind === 'lines') return textArea({ ...parts, rows });
+  return textField({
+    ...parts,
+    ...(kind === 'url' && { type: 'url' as const }),
+  });
+}
+
+const PERMISSION_OPTIONS = PERMISSIONS.map((value) => ({ value, label: PERMISSION_WORDS[value], hint: value }));

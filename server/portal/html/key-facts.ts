@@ -1,11 +1,14 @@
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Permission } from '../../../shared/db/key-columns.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
-import type { KeyView } from '../../../shared/keys/view.ts';
-import { type Html, html } from '../../html.ts';
-import { limitText } from './limit-levels.ts';
-import { relativeTime, timeText } from './time.ts';
-import { userText } from './user-text.ts';
+import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
+import type { Level } from '../../../shared/limits/limits.ts';
+import { type RateLimit, windowWords } from '../../../shared/limits/rate-limit.ts';
+import { detailText, eventWords } from '../../../shared/log.ts';
+import { numberText } from '../../../shared/text.ts';
+import type { ListOutput } from '../../../shared/usage/key-list.ts';
+import { type Html, html, userText } from '../../html.ts';
+import { pageSentence, relativeTime, timeText } from './time.ts';
 
 // What both owners and admins see of a key.
 
@@ -14,11 +17,6 @@ export const PERMISSION_WORDS: Readonly<Record<Permission, string>> = {
   'api.lookup': 'look up profiles and their links',
   'api.leaderboard': 'read the leaderboard',
 };
-
-/** A permission with its meaning: `api.leaderboard: read the leaderboard`. */
-export function permissionInWords(permission: Permission): string {
-  return `${permission}: ${PERMISSION_WORDS[permission]}`;
-}
 
 /** The state of a key as a coloured tag, with a second one if the key is refused although it is Active. */
 export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {
@@ -126,4 +124,105 @@ const NOT_GIVEN = html`<span class="soft">not given</span>`;
 
 function permissionList(permissions: readonly Permission[]): Html {
   return html`${permissions.map((permission) => PERMISSION_WORDS[permission]).join(', ')}`;
+}
+
+/** What is left of each rate limit, with a bar, and when there is more. */
+export function levelList(levels: readonly Level[], nowMs: number): Html {
+  return html`<ul class="levels">${levels.map((level) => levelItem(level, nowMs))}</ul>`;
+}
+
+/** Below this share of a quota, its bar has the colour of a warning. */
+const LOW_SHARE = 0.2;
+
+function levelItem(level: Level, nowMs: number): Html {
+  const { quota, remaining } = level;
+  const look = remaining < quota * LOW_SHARE ? 'level low' : 'level';
+  const bar = html`<svg class="${look}" viewBox="0 0 ${quota} 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${remaining}" height="1"/></svg>`;
+  return html`<li><p><span${remaining === 0 ? html` class="bad"` : ''}>${levelText(level)}</span><span class="soft">${refillText(level, nowMs)}</span></p>${bar}</li>`;
+}
+
+/** What is left of one limit: `2 447 left of 5 000 per day`. */
+function levelText({ quota, remaining, windowSeconds }: Level): string {
+  return `${numberText(remaining)} left of ${limitText({ quota, windowSeconds })}`;
+}
+
+/** A limit in words: `5 000 per day`. */
+export function limitText({ quota, windowSeconds }: RateLimit): string {
+  return `${numberText(quota)} per ${windowWords(windowSeconds)}`;
+}
+
+/** When a limit is full again and, if it is used up, when the next request will be admitted. */
+function refillText({ remaining, moreInMs, fullInMs }: Level, nowMs: number): Html {
+  if (moreInMs === null || fullInMs === null) return html`unused`;
+  const full = html`full again ${soonText(fullInMs, nowMs)}`;
+  if (remaining > 0) return full;
+  const isAtOnce = fullInMs - moreInMs < 1000;
+  return html`requests get 429${isAtOnce ? '' : html` · next one possible ${soonText(moreInMs, nowMs)}`} · ${full}`;
+}
+
+/** A time from now: in seconds up to a minute, otherwise in its largest unit. */
+function soonText(inMs: number, nowMs: number): Html {
+  const seconds = Math.ceil(inMs / 1000);
+  return seconds <= 60 ? html`in ${Math.max(1, seconds)} s` : relativeTime(nowMs + inMs, nowMs);
+}
+
+/** The entry of a key's history that brought the key into its state; undefined for `expired`, of which there is none. */
+export function lastMove({ state }: KeyView, history: readonly HistoryView[]): HistoryView | undefined {
+  return history.findLast(({ from, to }) => to === state && from !== state);
+}
+
+/** The reason of such an entry; empty if it has none, or if it was erased. */
+export function reasonOf(move: HistoryView | undefined): Html {
+  const reason = move?.detail?.reason;
+  return reason === undefined
+    ? html``
+    : html`<p>The reason:</p><blockquote class="text">${userText(reason)}</blockquote>`;
+}
+
+/** A key can be renamed any number of times, and each time adds an entry. */
+const MAX_SHOWN = 200;
+
+/** A key's history, a sentence a line, newest first; of a long one only the latest {@link MAX_SHOWN} entries. */
+export function historyList(history: readonly HistoryView[], nowMs: number): Html {
+  const shown = history.slice(-MAX_SHOWN);
+  const rest =
+    shown.length === history.length
+      ? ''
+      : html`<p>The latest ${shown.length} of ${numberText(history.length)} entries:</p>`;
+  const rows = shown.map((entry) => {
+    const text = detailText(entry);
+    // What people wrote is shown as they wrote it.
+    const isWritten = entry.event === 'edited' || text === entry.detail?.reason;
+    const detail = isWritten ? userText(text) : html`<bdi>${pageSentence(text)}</bdi>`;
+    const said = text === '' ? '' : html`: <span class="said">${detail}</span>`;
+    return html`<li><p>${eventWords(entry.event)}${said} <span class="soft">· ${entry.by}</span></p>${relativeTime(Date.parse(entry.at), nowMs)}</li>`;
+  });
+  return html`${rest}<ol class="list log">${rows.toReversed()}</ol>`;
+}
+
+/** `linkTo` returns the URL of a key's page; `withProfiles` adds each key's profile. */
+type KeyList = Pick<ListOutput, 'keys' | 'lastUses'> & {
+  linkTo: (identifier: string) => string;
+  withProfiles?: boolean;
+  nowMs: number;
+};
+
+/** A list of keys: name, state, whose it is, and its use. */
+export function keyList({ keys, lastUses, linkTo, withProfiles = false, nowMs }: KeyList): Html {
+  const rows = keys.map((key) => {
+    const { identifier, profile, state, requestedAt, rateLimits } = key;
+    const usedAtMs = lastUses.get(identifier);
+    const used = usedAtMs === undefined ? 'never used' : html`last used ${relativeTime(usedAtMs, nowMs)}`;
+    const about = [
+      stateTag(key),
+      ...(withProfiles ? [profile === null ? 'erased' : userText(profile)] : []),
+      html`requested ${relativeTime(Date.parse(requestedAt), nowMs)}`,
+    ];
+    const use = [
+      ...(hasSecret(state) || usedAtMs !== undefined ? [used] : []),
+      ...rateLimits.map((limit) => limitText(limit)),
+    ];
+    return html`<li class="key"><div><h3><a href="${linkTo(identifier)}">${nameOf(key)}</a></h3><p>${joined(about)}</p></div><p>${joined([...use, html`<code>${identifier}</code>`])}</p></li>`;
+  });
+  return html`<ul class="list">${rows}</ul>`;
 }

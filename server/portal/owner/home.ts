@@ -1,7 +1,7 @@
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { ownerSignInFault } from '../requests/cookies.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
+import { ownerSignInFault } from '../requests/session.ts';
 
 /** `GET /developers`: the start page, with links to sign in and to the API documentation. */
 export function home({ access, isBehindUnknownProxy, person }: PageContext): Page {

@@ -1,6 +1,6 @@
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
-import { lastMove, reasonOf } from '../html/last-move.ts';
+import { lastMove, reasonOf } from '../html/key-facts.ts';
 import { timeText } from '../html/time.ts';
 
 /**

@@ -3,19 +3,33 @@ import type { Level } from '../../../shared/limits/limits.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import type { UsageView } from '../../../shared/usage/usage-view.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { endText, factList, grantFacts, PERMISSION_WORDS, requestFacts, stateTag } from '../html/key-facts.ts';
-import { historyList } from '../html/key-history.ts';
-import { levelList } from '../html/limit-levels.ts';
+import {
+  endText,
+  factList,
+  grantFacts,
+  historyList,
+  levelList,
+  PERMISSION_WORDS,
+  requestFacts,
+  stateTag,
+} from '../html/key-facts.ts';
 import { usageChart } from '../html/usage-chart.ts';
-import { userText } from '../html/user-text.ts';
-import { performFor } from '../requests/perform.ts';
+import { performFor } from '../requests/operation-form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { keyMeta } from './key-meta.ts';
 import { stateInWords } from './key-state.ts';
-import { bannedNote, crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile } from './own-profile.ts';
-import { refusedNote } from './refused-lately.ts';
+import {
+  bannedNote,
+  crumbs,
+  holderList,
+  isFull,
+  keyMeta,
+  keysInUse,
+  ownKeyPath,
+  ownProfile,
+  refusedNote,
+} from './own-profile.ts';
 
 /** `GET /developers/keys/:identifier`: everything about one of the owner's keys, and what they can do with it. */
 export async function keyPage(context: PageContext): Promise<Page> {

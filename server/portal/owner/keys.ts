@@ -3,16 +3,22 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/limits.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { dailyUsage, type UsageView } from '../../../shared/usage/usage-view.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { joined, stateTag } from '../html/key-facts.ts';
-import { levelList } from '../html/limit-levels.ts';
-import { userText } from '../html/user-text.ts';
-import { performFor } from '../requests/perform.ts';
+import { joined, levelList, stateTag } from '../html/key-facts.ts';
+import { performFor } from '../requests/operation-form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { keyMeta } from './key-meta.ts';
-import { bannedNote, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
-import { REFUSED_DAYS, refusedInShort } from './refused-lately.ts';
+import {
+  bannedNote,
+  isFull,
+  keyMeta,
+  keysInUse,
+  ownKeyPath,
+  ownProfile,
+  REFUSED_DAYS,
+  refusedInShort,
+  usedText,
+} from './own-profile.ts';
 
 /** `GET /developers/keys`: the keys of the owner's profile, and how many of its slots are taken. */
 export async function keys(context: PageContext): Promise<Page> {

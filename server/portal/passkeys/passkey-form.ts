@@ -3,9 +3,9 @@ import type { AssertionOptions, RegistrationOptions } from '../../../shared/sign
 import { relyingPartyOf } from '../../../shared/sign-in/relying-party.ts';
 import { type Html, html } from '../../html.ts';
 import { type Button, buttonLine, hiddenField } from '../html/fields.ts';
-import { signInFault } from '../requests/cookies.ts';
 import { type Form, oneValue } from '../requests/form.ts';
 import type { PageContext } from '../requests/request-context.ts';
+import { signInFault } from '../requests/session.ts';
 import script from './passkey.browser.js' with { type: 'text' };
 
 // Forms that are confirmed with a passkey. The response to the first POST of such a form is a page with a challenge, whose

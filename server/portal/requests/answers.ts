@@ -1,12 +1,28 @@
+import type { Config } from '../../../shared/config/config.ts';
+import type { KeyEventName } from '../../../shared/db/event-columns.ts';
 import { refusalOf } from '../../../shared/errors.ts';
 import { countPending } from '../../../shared/keys/list.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { ALL_OPERATIONS } from '../../../shared/operations.ts';
+import { numberText } from '../../../shared/text.ts';
 import { runInBackground } from '../../background.ts';
-import { EMPTY_POLICY } from '../../frame/frame.ts';
+import {
+  type BarLink,
+  barItems,
+  barMenu,
+  EMPTY_POLICY,
+  type FramedPage,
+  foot,
+  framePage,
+  topBar,
+} from '../../frame/frame.ts';
+import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { layPage, type Visitor } from '../html/layout.ts';
-import { removeCookie, setCookie } from './cookies.ts';
-import { flashText } from './flash.ts';
+import localTime from '../html/local-time.browser.js' with { type: 'text' };
+import sending from '../html/sending.browser.js' with { type: 'text' };
+import { pageSentence } from '../html/time.ts';
 import type { Outcome, Page, PageContext } from './request-context.ts';
+import { removeCookie, setCookie } from './session.ts';
 
 /** How long the message about a form's effect waits to be shown. */
 const FLASH_SECONDS = 60;
@@ -71,4 +87,104 @@ export function pageHeaders(contentSecurityPolicy: string): HeaderList {
     ['Cross-Origin-Resource-Policy', 'same-origin'],
     ['X-Content-Type-Options', 'nosniff'],
   ];
+}
+
+/** Messages about a form's effect, shown on the next page. They are constant, and include no values. */
+const FLASHES = {
+  'signed-out': 'You are signed out.',
+  'signed-out-here':
+    'This browser is signed out, but the server could not record that. If somebody else may have copied your session, sign in again later and end the old session under Sessions.',
+  'session-ended': 'Session ended.',
+  'sessions-ended': 'All your sessions have ended, and profilectl no longer has access on any machine.',
+  'passkey-added': 'Passkey added.',
+  'passkey-registered': 'Your passkey is registered: sign in with it.',
+  'passkey-removed': 'Passkey removed. All your sessions have ended.',
+  found:
+    'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are notified. If there were more than ten secrets in it, paste the others.',
+} as const;
+
+/** The code of a message: one of these, or that of an operation on keys, by its event. */
+export type FlashCode = keyof typeof FLASHES | `key-${KeyEventName}`;
+
+const LINES: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(FLASHES),
+  ...ALL_OPERATIONS.flatMap(({ event, texts }): [string, string][] =>
+    event === null || texts.done === null ? [] : [[`key-${event}`, texts.done]],
+  ),
+]);
+
+/** The redirect after an operation, with its message unless the next page makes it clear. */
+export function doneAt(seeOther: string, { event, texts }: Pick<AnyOperation, 'event' | 'texts'>) {
+  const isSaid = event !== null && texts.done !== null;
+  return { seeOther, ...(isSaid && { flash: `key-${event}` as const }) };
+}
+
+/** The message for a code from a cookie; null if the code is unknown. */
+function flashText(code: string | null): string | null {
+  return code === null ? null : (LINES.get(code) ?? null);
+}
+
+/** What the head of a page shows about its visitor. */
+type Visitor = {
+  kind: 'owner' | 'admin' | null;
+  /** The admin's name, or the owner's username; empty if nobody is signed in. */
+  name: string;
+  /** The message about what the last form did. */
+  flash?: string | null;
+  path?: string;
+  /** How many requests are waiting, for an admin. */
+  waiting?: number;
+};
+
+const DOCS: BarLink = ['/docs', 'Docs'];
+const SESSIONS: BarLink = ['/developers/sessions', 'Your sign-ins'];
+
+/** Lays out a page: head with links for the visitor (none if the visitor is unknown), `<main>`, footer. */
+export function layPage(config: Config, visitor: Visitor | null, page: Page): FramedPage {
+  const { title, where, refusal, body, scripts = [] } = page;
+  return framePage(config, {
+    title: [`${refusal === undefined ? '' : 'Error: '}${title}`, ...(where === undefined ? [] : [where])].join(' – '),
+    scripts: [localTime, sending, ...scripts],
+    hasForms: true,
+    asks: scripts.length > 0,
+    body: html`<a class="skip" href="#main">Skip to the content</a>
+${visitor === null ? topBar(config, null) : navigation(config, visitor)}
+<main id="main" tabindex="-1">
+${visitor?.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}
+</main>
+${foot(config)}`,
+  });
+}
+
+function navigation(config: Config, { kind, name, path, waiting = 0 }: Visitor): Html {
+  if (kind === null)
+    return topBar(config, [DOCS], path, html`<a href="${publicPath(config, '/developers/sign-in')}">Sign in</a>`);
+  const count = html`<span class="number"><span class="unseen">, waiting: </span>${numberText(waiting)}</span>`;
+  const requests: BarLink = ['/developers/admin', html`Requests${waiting > 0 ? count : ''}`];
+  const bar: readonly BarLink[] =
+    kind === 'owner'
+      ? [['/developers/keys', 'API keys'], DOCS]
+      : [
+          requests,
+          ['/developers/admin/keys', 'Keys'],
+          ['/developers/admin/overview', 'Overview'],
+          ['/developers/admin/log', 'Log'],
+        ];
+  const menu = kind === 'owner' ? [SESSIONS] : [['/developers/admin/people', 'People and passkeys'] as const, SESSIONS];
+  const signOut = html`<form method="post" action="${publicPath(config, '/developers/sign-out')}"><button class="bare">Sign out</button></form>`;
+  const items = html`${barItems(config, menu, path)}<li>${signOut}</li>`;
+  return topBar(config, bar, path, barMenu(html`<bdi>${name}</bdi>`, items));
+}
+
+/** A page that says why its usual content is not available right now. `where` is its section, `below` follows the sentence. */
+export function notePage(
+  title: string,
+  sentence: string,
+  { where, below = html`` }: { where?: string; below?: Html } = {},
+): Page {
+  return {
+    title,
+    ...(where !== undefined && { where }),
+    body: html`<div class="ask stack"><h1>${title}</h1><p class="note">${pageSentence(sentence)}</p>${below}</div>`,
+  };
 }

@@ -1,11 +1,19 @@
 import type { z } from 'zod';
 import type { Person } from '../../../shared/actor.ts';
-import { AppError } from '../../../shared/errors.ts';
+import { whenFree } from '../../../shared/db/write.ts';
+import { AppError, isForOperator } from '../../../shared/errors.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/input-rules.ts';
 import { readAnswer } from '../../../shared/keys/input-text.ts';
 import { parseInput } from '../../../shared/keys/inputs.ts';
-import { type AnyOperation, inputFor } from '../../../shared/operations/entry.ts';
+import type { KeyView } from '../../../shared/keys/view.ts';
+import { type AnyOperation, inputFor, type Operation } from '../../../shared/operations/entry.ts';
+import { checkReach, OPERATIONS, perform } from '../../../shared/operations.ts';
+import { countText } from '../../../shared/text.ts';
+import { countAnswered } from '../../../shared/usage/outcomes.ts';
+import { type Html, html, userText } from '../../html.ts';
+import type { Faults } from '../html/fields.ts';
 import { allValues, type Form, oneValue } from './form.ts';
+import type { Outcome, Page, PageContext } from './request-context.ts';
 
 // The forms of operations on keys, generated from their entries in the table.
 
@@ -47,4 +55,80 @@ export function readFields(
     }
   }
   return { values, faults };
+}
+
+/**
+ * The sentence of an error about a rule that the visitor has broken (`usage`, `refused`), to be shown with the form; null for
+ * every other error. A `refused` about a file or a disk is for the operator only.
+ */
+export function ruleSentence(error: unknown): string | null {
+  if (!(error instanceof AppError) || (error.code !== 'usage' && error.code !== 'refused')) return null;
+  return isForOperator(error) ? null : error.message;
+}
+
+/** `about` is the input that is not in the form, `done` makes the outcome of a success, `show` the form again with its errors. */
+type FormEnds<Output> = {
+  about: Readonly<Record<string, unknown>>;
+  done: (output: Output) => Outcome;
+  show: (faults: Faults) => Page | Promise<Page>;
+};
+
+/**
+ * Reads the fields of a form and performs its operation. If the input breaks a rule, shows the form again with an error for each
+ * invalid field, or else with one for the whole form. Throws all other errors.
+ */
+export async function performForm<Output>(
+  context: PageContext,
+  operation: Operation<Readonly<Record<string, unknown>>, Output>,
+  fields: FormFields,
+  { about, done, show }: FormEnds<Output>,
+): Promise<Outcome> {
+  const { values, faults } = readFields(fields, context.form, context.access.clock.nowMs());
+  const input = { ...values, ...about };
+  try {
+    // A key that the visitor may not see is refused before anything about the form is said.
+    checkReach(context.access, context.person as Person, operation, input);
+    if (faults.size > 0) return { ...(await show(faults)), refusal: 'refused_form' };
+    return done(await performFor(context, operation, input));
+  } catch (error) {
+    const again = async (sentence: string) => show(new Map([['', sentence]]));
+    if (error instanceof AppError && (error.code === 'too_many_requests' || error.code === 'changed_since')) {
+      return { ...(await again(error.message)), refusal: error.code, details: error.details };
+    }
+    const sentence = ruleSentence(error);
+    if (sentence === null) throw error;
+    return { ...(await again(sentence)), refusal: 'refused_form' };
+  }
+}
+
+/**
+ * Performs an operation for the signed-in person; see {@link perform}. One that writes waits for the database's lock without
+ * holding up other requests. The server sends the stored mails within seconds, so that no response waits for a mail server; the
+ * caller has to `finish` an unfinished outcome.
+ */
+export async function performFor<Input extends object, Output>(
+  { access, person, waitUntilMs }: Pick<PageContext, 'access' | 'person' | 'waitUntilMs'>,
+  operation: Operation<Input, Output>,
+  input: Input,
+): Promise<Output> {
+  const act = () => perform(access, person as Person, operation, input);
+  // An approval reads the mail settings first, and then waits for the lock by itself.
+  if (operation.event === null || operation.continuation !== null) return act();
+  return whenFree(access.db.$client, act, waitUntilMs);
+}
+
+/**
+ * What an operation that ends or suspends an Active key breaks: its programs lose access, with the number of today's
+ * requests. Empty for other operations, and for a key that does not work anyway.
+ */
+export async function whatStops(
+  context: PageContext,
+  { isDangerous }: AnyOperation,
+  { identifier, name, state, refusedFor }: KeyView,
+): Promise<Html> {
+  if (!isDangerous || state !== 'Active' || refusedFor !== null) return html``;
+  const { days } = await performFor(context, OPERATIONS.usage, { identifier, days: 1 });
+  const answered = days.reduce((sum, day) => sum + countAnswered(day), 0);
+  const used = answered === 0 ? '' : `; the API answered ${countText(answered, 'request')} with it today`;
+  return html`<p><strong>Programs that use “${userText(name)}” lose access at once${used}.</strong></p>`;
 }

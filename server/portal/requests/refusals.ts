@@ -6,13 +6,12 @@ import { FIELDS } from '../../../shared/keys/inputs.ts';
 import { type Html, html } from '../../html.ts';
 import { publicRefusal } from '../../http/errors.ts';
 import { publicPath } from '../../http/public-path.ts';
-import { layPage } from '../html/layout.ts';
 import { pageSentence } from '../html/time.ts';
 import type { Report } from '../services.ts';
-import { pageHeaders, visitorOf } from './answers.ts';
-import { removeCookie } from './cookies.ts';
-import { ruleSentence } from './form-errors.ts';
+import { layPage, pageHeaders, visitorOf } from './answers.ts';
+import { ruleSentence } from './operation-form.ts';
 import type { PageContext } from './request-context.ts';
+import { removeCookie } from './session.ts';
 
 /**
  * Makes the page of an error, with the sentence and status that a program would get, and logs the error if the server is at

@@ -7,7 +7,7 @@ import type { Session } from '../../../shared/sign-in/sessions.ts';
 import type { Html } from '../../html.ts';
 import type { RequestState } from '../../http/request-state.ts';
 import type { PortalServices } from '../services.ts';
-import type { FlashCode } from './flash.ts';
+import type { FlashCode } from './answers.ts';
 import type { Form, Query } from './form.ts';
 
 /**

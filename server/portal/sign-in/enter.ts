@@ -5,10 +5,9 @@ import { logoOf } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { formTo, hiddenField } from '../html/fields.ts';
-import { signInFault } from '../requests/cookies.ts';
 import { oneValue, queryValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
-import { finishSignIn } from './signed-in.ts';
+import { finishSignIn, signInFault } from '../requests/session.ts';
 
 /**
  * `GET /developers/enter`: asks a user whom the backend has sent here to continue with their profile. Changes nothing, so that

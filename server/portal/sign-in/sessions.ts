@@ -5,8 +5,8 @@ import { endAllSignIns, endSignIn, listSignIns, MAX_LISTED, type Session } from 
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { relativeTime, timeText } from '../html/time.ts';
-import { removeCookie } from '../requests/cookies.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
+import { endOwnSession, removeCookie } from '../requests/session.ts';
 
 /** `GET /developers/sessions`: this person's sign-ins, and forms for ending them. */
 export function sessions({ access, session }: PageContext): Page {
@@ -53,4 +53,10 @@ export async function endOne({ access, session, params, waitUntilMs }: PageConte
 export async function endAll({ access, session, waitUntilMs }: PageContext): Promise<Outcome> {
   await whenFree(access.db.$client, () => endAllSignIns(access, session as Session), waitUntilMs);
   return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(access.config, 'session')] };
+}
+
+/** `POST /developers/sign-out`: ends the session, and removes its cookie even if the end can't be stored. */
+export function signOut(context: PageContext): Outcome {
+  const flash = endOwnSession(context) ? 'signed-out' : 'signed-out-here';
+  return { seeOther: '/developers', flash, cookies: [removeCookie(context.access.config, 'session')] };
 }

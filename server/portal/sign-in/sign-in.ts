@@ -1,18 +1,28 @@
-import { requestCode } from '../../../shared/sign-in/codes.ts';
+import { whenFree } from '../../../shared/db/write.ts';
+import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { LIFETIMES_MS } from '../../../shared/sign-in/tickets.ts';
+import { parseJson } from '../../../shared/text.ts';
 import { logoOf } from '../../frame/frame.ts';
-import { html } from '../../html.ts';
+import { html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
-import { notePage } from '../html/note-page.ts';
-import { ownerSignInFault, readCookie, setCookie } from '../requests/cookies.ts';
+import { notePage } from '../requests/answers.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
-import { nextOf, whySignIn, withNext } from '../requests/return-path.ts';
+import {
+  finishSignIn,
+  nextOf,
+  ownerSignInFault,
+  readCookie,
+  setCookie,
+  signInFault,
+  whySignIn,
+  withNext,
+} from '../requests/session.ts';
 
 /** `GET /developers/sign-in`: asks for username and e-mail address, or says why signing in is impossible. */
 export function signInPage(context: PageContext): Page {
-  return show(context, { name: '', address: '' }, NO_FAULTS);
+  return askWhom(context, { name: '', address: '' }, NO_FAULTS);
 }
 
 /**
@@ -23,11 +33,11 @@ export function askForCode(context: PageContext): Outcome {
   const { access, cookie, form, client, services } = context;
   const { config } = access;
   const typed = { name: oneValue(form, 'name').trim(), address: oneValue(form, 'address').trim() };
-  if (faultOf(context) !== null) return { ...show(context, typed, NO_FAULTS), refusal: 'no_sign_in' };
+  if (faultOf(context) !== null) return { ...askWhom(context, typed, NO_FAULTS), refusal: 'no_sign_in' };
   const faults = new Map<string, string>();
   if (typed.name === '') faults.set('name', 'Enter your username or an alias.');
   if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, such as name@example.org.');
-  if (faults.size > 0) return { ...show(context, typed, faults), refusal: 'refused_form' };
+  if (faults.size > 0) return { ...askWhom(context, typed, faults), refusal: 'refused_form' };
   const former = readCookie(config, cookie, 'sign-in');
   const { browserSecret, mail } = requestCode(access, services.codes, { ...typed, browserSecret: former, client });
   // For the next page, which repeats them. Browsers keep no cookie of more than 4 096 bytes.
@@ -50,7 +60,7 @@ function faultOf({ access: { config }, isBehindUnknownProxy }: PageContext): str
   return ownerSignInFault(config, isBehindUnknownProxy);
 }
 
-function show(context: PageContext, typed: { name: string; address: string }, faults: Faults): Page {
+function askWhom(context: PageContext, typed: { name: string; address: string }, faults: Faults): Page {
   const { config } = context.access;
   const fault = faultOf(context);
   const title = 'Sign in';
@@ -81,5 +91,67 @@ function show(context: PageContext, typed: { name: string; address: string }, fa
 ${logoOf(config)}${errorSummary(faults)}<h1>${title}</h1>${whySignIn(context)}
 <p class="soft">Enter your username and the e-mail address of that profile. If they match, we mail you a code.</p>
 ${fields}<button class="filled">Send me a code</button>${admins}</form>`,
+  };
+}
+
+/** `GET /developers/sign-in/code`: asks for the code from the mail. The same whether or not a mail was sent. */
+export function codePage(context: PageContext): Page {
+  return askCode(context, '', NO_FAULTS);
+}
+
+/** `POST /developers/sign-in/code`: signs in the owner whose code it is; replaces the browser's session, if it has one. */
+export async function signIn(context: PageContext): Promise<Outcome> {
+  const { access, cookie, isBehindUnknownProxy, form, client } = context;
+  const { config } = access;
+  if (signInFault(config, isBehindUnknownProxy) !== null) {
+    return { ...askCode(context, '', NO_FAULTS), refusal: 'no_sign_in' };
+  }
+  const code = oneValue(form, 'code');
+  const entry = { browserSecret: readCookie(config, cookie, 'sign-in'), code, client };
+  const entered = await whenFree(access.db.$client, () => enterCode(access, entry), context.waitUntilMs);
+  if (!entered.isSignedIn) {
+    return { ...askCode(context, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
+  }
+  return finishSignIn(context, { kind: 'owner', token: entered.token }, nextOf(context) || '/developers/keys');
+}
+
+const SENTENCES = {
+  malformed: 'Enter the code from the e-mail: eight letters and digits, such as 7Q2M-X0A1.',
+  wrong:
+    'This code does not work: it is mistyped, already used, older than 10 minutes, or was requested in another browser. After five tries you need a new one.',
+} as const;
+
+/** What was typed to request the code, which the browser remembers for its ten minutes; null if that is unknown. */
+function typedIn({ access: { config }, cookie }: PageContext): { name: string; address: string } | null {
+  const sent = parseJson(Buffer.from(readCookie(config, cookie, 'typed') ?? '', 'base64url').toString());
+  const [name, address] = Array.isArray(sent) ? sent : [];
+  return typeof name === 'string' && typeof address === 'string' ? { name, address } : null;
+}
+
+function askCode(context: PageContext, code: string, faults: Faults): Page {
+  const { config } = context.access;
+  const again = publicPath(config, withNext('/developers/sign-in', nextOf(context)));
+  const typed = typedIn(context);
+  const about =
+    typed === null
+      ? html`<p>If your username and e-mail address belong together, a code is on its way.</p>`
+      : html`<p>If <b>${userText(typed.name)}</b> and <b>${userText(typed.address)}</b> belong together, a code is on its way. <a href="${again}">Not right?</a></p>`;
+  return {
+    title: 'Enter the code',
+    body: html`<form class="card alone" method="post" action="${publicPath(config, '/developers/sign-in/code')}" novalidate>
+${logoOf(config)}${errorSummary(faults)}<h1>Check your mail</h1>
+${about}
+${textField({
+  name: 'code',
+  label: 'Code',
+  hint: 'Eight letters and digits, good for 10 minutes, in this browser only.',
+  value: code,
+  autocomplete: 'one-time-code',
+  isFirst: faults.size === 0,
+  size: 'code',
+  faults,
+})}${hiddenField('next', nextOf(context))}
+<button class="filled">Sign in</button>
+<p class="soft">Nothing after a minute? Look in spam, or <a href="${again}">start again</a>. We send at most 3 codes an hour.</p></form>`,
   };
 }

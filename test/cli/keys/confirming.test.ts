@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { flagName } from '../../../cli/keys/flags.ts';
+import { flagName } from '../../../cli/keys/inputs.ts';
 import { factsOf } from '../../../shared/keys/input-rules.ts';
 import { typedText } from '../../../shared/keys/input-text.ts';
 import { showKey } from '../../../shared/keys/view.ts';

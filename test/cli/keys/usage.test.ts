@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { usageText } from '../../../cli/keys/usage.ts';
+import { usageText } from '../../../cli/keys/print.ts';
 import { DAY_MS, systemClock } from '../../../shared/clock.ts';
 import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';
 import { runCommand } from '../../support/commands.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { printFamilies } from '../../../server/observability/prometheus.ts';
+import { printFamilies } from '../../../server/observability/metrics.ts';
 
 test('metrics are printed in Prometheus’ text format, whatever characters a label has', () => {
   const text = printFamilies([

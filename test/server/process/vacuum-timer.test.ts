@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { thisProgram } from '../../../cli/service/same-program.ts';
-import { vacuumCommand } from '../../../cli/service/serve.ts';
+import { thisProgram, vacuumCommand } from '../../../cli/service/own-program.ts';
 import { createLog } from '../../../server/observability/log.ts';
 import { startVacuumTimer } from '../../../server/upkeep/vacuum.ts';
 import { MIGRATIONS } from '../../../shared/db/migrate.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { startSweepTimer } from '../../../server/upkeep/sweep.ts';
+import { startSweepTimer } from '../../../server/upkeep/outbox.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { requestCode } from '../../../shared/sign-in/codes.ts';
 import { pageWorld, signInOwner } from '../../support/pages.ts';

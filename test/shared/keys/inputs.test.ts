@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { z } from 'zod';
-import { readFlags } from '../../../cli/keys/flags.ts';
+import { readFlags } from '../../../cli/keys/inputs.ts';
 import { decidedFields } from '../../../server/portal/admin/decision-forms.ts';
 import { readFields } from '../../../server/portal/requests/operation-form.ts';
 import { AppError } from '../../../shared/errors.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { historyList } from '../../../../server/portal/html/key-history.ts';
+import { historyList } from '../../../../server/portal/html/key-facts.ts';
 import type { HistoryView } from '../../../../shared/keys/view.ts';
 
 test('a history of more than 200 entries shows the latest 200, and says how many there are', () => {

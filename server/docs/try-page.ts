@@ -2,11 +2,9 @@ import { openapi } from '@elysiajs/openapi';
 import { Elysia } from 'elysia';
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
-import type { Config } from '../../../shared/config/config.ts';
-import { type FramedPage, headOf, styleBeside } from '../../frame/frame.ts';
-import { publicPath } from '../../http/public-path.ts';
-import { docsBar } from '../bar.ts';
-import { TRY_PATHS } from './paths.ts';
+import type { Config } from '../../shared/config/config.ts';
+import { docsBar, type FramedPage, headOf, styleBeside, TRY_PATHS } from '../frame/frame.ts';
+import { publicPath } from '../http/public-path.ts';
 import ours from './swagger-ui.browser.js' with { type: 'text' };
 
 /**
