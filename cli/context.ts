@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Person } from '../shared/actor.ts';
+import { type Person, userName } from '../shared/actor.ts';
 import { type Config, readConfig } from '../shared/config/config.ts';
 import { readEnvironment } from '../shared/config/environment.ts';
 import { checkDatabasePath } from '../shared/config/values.ts';
@@ -9,7 +9,6 @@ import { createDeps, type Deps } from '../shared/deps.ts';
 import { looseMode, looseModes } from '../shared/file-mode.ts';
 import { type OpenMode, openDatabase } from '../shared/files/open.ts';
 import { cleanForTerminal, shellWord } from '../shared/text.ts';
-import { userName } from '../shared/user.ts';
 import { notice } from './terminal/output.ts';
 
 /** The options of every command. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 /** The kinds of actors, as stored with each action. */
 export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'backend', 'service'] as const;
 
@@ -5,7 +6,7 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /**
  * The person who performs an operation (`shared/operations.ts`). `shown` is the revision that they were shown and have confirmed
- * (`shared/keys/revision.ts`): the operation is refused if there is another by then.
+ * (`keyRevision`, `shared/keys/record.ts`): the operation is refused if there is another by then.
  */
 export type Person =
   /** Anybody who can open the database on the server itself; the name is the operating system's user. */
@@ -44,3 +45,13 @@ const SHOWN_TO_OWNERS: Record<ActorKind, string> = {
   backend: 'the operator',
   service: 'system',
 };
+
+/**
+ * The name of a user of the operating system, by default of this process; `uid 1000` if there is none. It is read from `id`,
+ * since Bun's `userInfo` returns the variable USER, which many services leave unset and anybody can set.
+ */
+export function userName(uid?: number): string {
+  const words = uid === undefined ? ['-un'] : ['-un', '--', String(uid)];
+  const named = spawnSync('/usr/bin/id', words, { encoding: 'utf8' }).stdout?.trim();
+  return named || `uid ${uid ?? process.geteuid?.() ?? 'unknown'}`;
+}

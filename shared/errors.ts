@@ -1,5 +1,4 @@
-import type { ErrorDetails, Refusal } from './refusal.ts';
-import { REFUSALS } from './refusals.ts';
+import { type ErrorDetails, REFUSALS, type Refusal } from './refusals.ts';
 
 /** The code of a refusal, which clients see as `X-Error-Code`. */
 export type ErrorCode = keyof typeof REFUSALS;

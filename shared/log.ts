@@ -6,7 +6,7 @@ import { guardDatabase } from './db/faults.ts';
 import { type EventData, events, type KeyChanges } from './db/schema/events.ts';
 import { erasedProfiles, profileNames, profiles } from './db/schema/profiles.ts';
 import { parseIsoTime } from './iso-time.ts';
-import { parseDuration } from './keys/expiry.ts';
+import { parseDuration } from './keys/inputs.ts';
 import { VOIDING_CHANGES } from './keys/key.ts';
 import type { HistoryView } from './keys/view.ts';
 import { formatRateLimit, type RateLimit } from './limits/rate-limit.ts';

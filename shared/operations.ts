@@ -1,13 +1,19 @@
 import type { Person } from './actor.ts';
 import type { Deps } from './deps.ts';
-import type { Outcome } from './keys/life/lifecycle.ts';
+import type { Outcome } from './keys/life.ts';
 import { checkSight, readOwnerById, refuseBanned } from './keys/record.ts';
-import type { AnyOperation, Operation, OwnerPage, Unfinished } from './operations/entry.ts';
-import { change, resume, revoke, suspend } from './operations/issued.ts';
+import { approve, change, reject, resume, revoke, suspend } from './operations/admins.ts';
+import {
+  type AnyOperation,
+  isDecision,
+  type Operation,
+  type OwnerPage,
+  refuseKind,
+  type Unfinished,
+  type Who,
+} from './operations/entry.ts';
 import { list, queue, queuePlace, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
-import { approve, reject } from './operations/requests.ts';
-import { isDecision, refuseKind, type Who } from './operations/who.ts';
 
 /** The table of all operations on keys: who may perform each, its input, its texts and its effect. */
 export const OPERATIONS = {

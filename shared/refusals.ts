@@ -1,5 +1,51 @@
-import { PORTAL_REFUSALS } from './portal-refusals.ts';
-import { type Refusal, retryAfter } from './refusal.ts';
+/** The details of a refusal besides its sentence, for headers, the body and the log. */
+export type ErrorDetails = {
+  /** RFC 9110, section 10.2.3. */
+  retryAfterSeconds?: number;
+  /** Whether clients see this sentence despite the code's `isSentenceFixed`, because the client caused the error. */
+  isForClient?: boolean;
+  /** Whether only the operator may read the sentence, because it is about a file or a disk of this machine. */
+  isForOperator?: boolean;
+  /** The permission that the key lacks (RFC 6750, section 3.1). */
+  scope?: string;
+  /** The comma-separated methods that the path supports (RFC 9110, section 10.2.1). */
+  allow?: string;
+  /** The original error, only for the log. */
+  cause?: unknown;
+};
+
+/** The exit codes of `profilectl`. 75 is EX_TEMPFAIL of sysexits.h. */
+export const EXIT_CODES = {
+  0: 'done',
+  1: 'refused or failed',
+  2: 'wrong usage: a missing or malformed value, or a bad variable',
+  3: 'done in part: some lines of an import were refused, or its pruning was',
+  75: 'try again later: mail server unreachable, delivery not confirmed, another attempt in progress, database busy',
+  130: 'cancelled: Ctrl-C, or end of input at a prompt',
+} as const;
+
+/** The meaning of an error code at each door. */
+export type Refusal = {
+  /** The HTTP status. Without one, no request should cause the code; if one does, the response is that of `internal`. */
+  status?: number;
+  /** The exit code of `profilectl`, by default 1. */
+  exitCode?: keyof typeof EXIT_CODES;
+  /** The sentence of errors that are thrown without a more exact one. */
+  sentence?: string;
+  /** Set if clients always see `sentence`, because more exact ones are for the operator. */
+  isSentenceFixed?: true;
+  /** When a client of `/api` or `/manage` gets it, for the OpenAPI documents. */
+  when?: string;
+  /** What a client of `/api` should do, in whole sentences. */
+  remedy?: string;
+  /** Set if the server logs the cause. */
+  isLogged?: true;
+  /** Additional headers. */
+  headers?: (details: ErrorDetails) => Record<string, string>;
+};
+
+/** The Retry-After header, by default one second. */
+export const retryAfter = ({ retryAfterSeconds = 1 }: ErrorDetails) => ({ 'Retry-After': String(retryAfterSeconds) });
 
 const REALM = 'Bearer realm="profile-lookup"';
 
@@ -20,7 +66,6 @@ export const REFUSALS = {
   cancelled: { exitCode: 130, sentence: 'Cancelled; nothing was changed.' },
   /** Something else is in progress, or did not answer. */
   try_later: { exitCode: 75 },
-  ...PORTAL_REFUSALS,
   bad_parameter: {
     status: 400,
     exitCode: 2,
@@ -125,5 +170,83 @@ export const REFUSALS = {
     when: 'the database is not ready',
     remedy: 'Try again after Retry-After seconds.',
     headers: retryAfter,
+  },
+
+  // The refusals of `/developers` and `/manage`.
+
+  /** This kind of person may never do this, whatever the input (`shared/operations.ts`). */
+  forbidden: {
+    status: 403,
+    sentence: 'You are not allowed to do this.',
+    when: 'the holder of this token may not do this; the sentence says why',
+  },
+  /** A form under `/developers` that breaks a rule; the page says which. */
+  refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
+  /** A form that is not encoded the way browsers encode forms. */
+  bad_form: { status: 400, sentence: 'The form data is malformed; nothing was done.' },
+  form_too_long: {
+    status: 413,
+    sentence: 'The form is longer than 64 KiB; nothing was done. Shorten what you typed.',
+  },
+  not_a_form: { status: 415, sentence: 'This path only accepts forms, as application/x-www-form-urlencoded.' },
+  cross_site: {
+    status: 403,
+    sentence:
+      'This form was not sent by a page of this site; nothing was done. Open the form on this site, and send it from there.',
+  },
+  /** The disk is full or broken. Only pages say so; other paths respond with `internal`. */
+  not_written: {
+    status: 503,
+    sentence:
+      'The server can’t store anything right now, because its disk is full or broken; nothing was done. Try again in a few minutes, and tell the people who run this service.',
+    isLogged: true,
+    headers: () => retryAfter({ retryAfterSeconds: 60 }),
+  },
+  no_sign_in: { status: 503, sentence: 'You can’t sign in here yet; nothing was done.' },
+  signed_out: { status: 403, sentence: 'You are not signed in, or your session has expired; nothing was done.' },
+  /** A body of `/manage/v1` that breaks a rule. */
+  bad_body: { status: 400, exitCode: 2, when: 'the body is not the JSON object that this path accepts' },
+  /** The request to `/manage/v1` currently breaks a rule of the product. */
+  not_possible: {
+    status: 409,
+    when: 'a rule does not currently allow it; the sentence says which',
+  },
+  body_too_long: {
+    status: 413,
+    sentence: 'The body is longer than 64 KiB; nothing was done.',
+    when: 'the body is longer than 64 KiB',
+  },
+  not_json: {
+    status: 415,
+    sentence: 'This path only accepts JSON, as application/json.',
+    when: 'the body is not application/json',
+  },
+  /** Profiles that a backend sends to `/manage/v1/profiles`. */
+  too_many_lines: {
+    status: 413,
+    when: 'the body has more lines or bytes than a request may have; the sentence names the limit',
+  },
+  lines_cut_off: {
+    status: 408,
+    exitCode: 75,
+    headers: () => ({ Connection: 'close' }),
+    when: 'less than 1 KiB/s of the body arrived over 20 s; with `partial=1` complete batches were imported, otherwise nothing',
+  },
+  not_lines: {
+    status: 415,
+    sentence: 'This path only accepts JSON Lines, as application/jsonl.',
+    when: 'the body is not application/jsonl, or it is compressed',
+  },
+  feed_running: {
+    status: 429,
+    exitCode: 75,
+    sentence: 'An import is already running; try again when it has finished.',
+    headers: retryAfter,
+    when: 'another import is already running',
+  },
+  /** Something has changed since it was shown to the person who confirmed it. */
+  changed_since: {
+    status: 409,
+    when: 'the key has changed since it was shown; the sentence says what',
   },
 } as const satisfies Record<string, Refusal>;

@@ -9,7 +9,7 @@ import { VARIABLES } from '../shared/config/config.ts';
 import { withTables } from '../shared/db/tables.ts';
 import { DOCUMENTED_CODES, refusalOf } from '../shared/errors.ts';
 import { openDatabase } from '../shared/files/open.ts';
-import { EXIT_CODES } from '../shared/refusal.ts';
+import { EXIT_CODES } from '../shared/refusals.ts';
 
 // `bun run docs` writes the tables that repeat the code, between `<!-- generated: name -->` and `<!-- end -->`, and
 // deploy/settings.example. `bun run docs --check`, a part of the tests, fails if they are old or a link leads nowhere.

@@ -1,7 +1,7 @@
 import { checkMailer } from '../../shared/approval/approve.ts';
 import { AppError } from '../../shared/errors.ts';
-import { isLongText } from '../../shared/keys/input-rules.ts';
-import { ALREADY_SO, lackedOf } from '../../shared/keys/life/grant.ts';
+import { ALREADY_SO, lackedOf } from '../../shared/keys/grant.ts';
+import { isLongText } from '../../shared/keys/inputs.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { joinWords } from '../../shared/text.ts';

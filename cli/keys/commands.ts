@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
-import { parseInput, USUAL_PAGE_LENGTH } from '../../shared/keys/inputs.ts';
+import { parseInput, USUAL_PAGE_LENGTH } from '../../shared/keys/fields.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, OPERATIONS } from '../../shared/operations.ts';
 import { cleanForTerminal } from '../../shared/text.ts';

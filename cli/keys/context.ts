@@ -1,8 +1,8 @@
 import type { Person } from '../../shared/actor.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Deps } from '../../shared/deps.ts';
-import type { Outcome } from '../../shared/keys/life/lifecycle.ts';
-import { keyRevision } from '../../shared/keys/revision.ts';
+import type { Outcome } from '../../shared/keys/life.ts';
+import { keyRevision } from '../../shared/keys/record.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 import { sendStored } from '../../shared/mail/outbox.ts';
 import type { Operation } from '../../shared/operations/entry.ts';

@@ -2,9 +2,16 @@ import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import type { Permission } from '../../shared/db/key-columns.ts';
 import { AppError, faultOf } from '../../shared/errors.ts';
-import { boundsInWords, factsOf, type InputFacts, type InputKind } from '../../shared/keys/input-rules.ts';
-import { readAnswer, readTyped, typedText } from '../../shared/keys/input-text.ts';
-import { parseInput } from '../../shared/keys/inputs.ts';
+import { parseInput } from '../../shared/keys/fields.ts';
+import {
+  boundsInWords,
+  factsOf,
+  type InputFacts,
+  type InputKind,
+  readAnswer,
+  readTyped,
+  typedText,
+} from '../../shared/keys/inputs.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import { joinWords } from '../../shared/text.ts';
 import { askLongText, askPermissions, askText } from '../terminal/prompts.ts';

@@ -5,8 +5,7 @@ import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { detailText } from '../../shared/log.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { countAnswered, countRequests, type Outcomes } from '../../shared/usage/outcomes.ts';
-import type { UsageView } from '../../shared/usage/usage-view.ts';
+import { countAnswered, countRequests, type Outcomes, type UsageView } from '../../shared/usage/usage.ts';
 import { ageText, counted, table, timeCell, wrapLine } from '../terminal/output.ts';
 
 const NONE = '–';

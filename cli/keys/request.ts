@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { decodeUtf8, readSmallText, type SmallFile, tooLarge } from '../../shared/config/small-file.ts';
 import { AppError } from '../../shared/errors.ts';
-import { factsOf } from '../../shared/keys/input-rules.ts';
-import { FIELDS, KEY_REQUEST, type KeyRequest, parseInput } from '../../shared/keys/inputs.ts';
-import { checkProfile } from '../../shared/keys/life/lifecycle.ts';
-import { prefillFrom } from '../../shared/keys/life/successor.ts';
+import { FIELDS, KEY_REQUEST, type KeyRequest, parseInput } from '../../shared/keys/fields.ts';
+import { prefillFrom } from '../../shared/keys/grant.ts';
+import { factsOf } from '../../shared/keys/inputs.ts';
+import { checkProfile } from '../../shared/keys/life.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
 import { canAsk, columnsOf, notice } from '../terminal/output.ts';
 import { askChoice } from '../terminal/prompts.ts';

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { userName } from '../../shared/actor.ts';
 import { readEnvironment } from '../../shared/config/environment.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { readStatus, type Status } from '../../shared/files/status.ts';
 import type { MailStatus } from '../../shared/mail/outbox.ts';
 import { bytesText, cleanForTerminal } from '../../shared/text.ts';
-import { userName } from '../../shared/user.ts';
 import { configOf, globalsOf } from '../context.ts';
 import { lastImportText } from '../profiles/import-report.ts';
 import { ageText, counted, outputColumns, print, printJson, table, wrapLine } from '../terminal/output.ts';

@@ -7,7 +7,7 @@ import { readLastBackup } from '../../shared/files/copy.ts';
 import { databaseSize, readDiskRoom } from '../../shared/files/disk.ts';
 import { type ImportKind, readLastImport } from '../../shared/profiles/last-import.ts';
 import { createProfileCounter } from '../../shared/profiles/list.ts';
-import { readKeyStats } from '../../shared/usage/key-stats.ts';
+import { readKeyStats } from '../../shared/usage/stats.ts';
 import { VERSION } from '../../shared/version.ts';
 
 /** Counts responses, and prints all metrics for Prometheus. */

@@ -5,14 +5,21 @@ import type { KeyState } from '../db/key-columns.ts';
 import { whenFree } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import type { Grant } from '../keys/inputs.ts';
+import type { Grant } from '../keys/fields.ts';
 import { VOIDING_CHANGES } from '../keys/key.ts';
 import { hashSecret, newSecret } from '../keys/secret.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import type { Mailer } from '../mail/send.ts';
 import { approvalMail } from '../mail/texts/key-mails.ts';
-import { type Attempt, activateKey, beginAttempt, closeAttempt, isOpenStill, type NotAccepted } from './attempt.ts';
-import { endOfAttempt } from './outcome.ts';
+import {
+  type Attempt,
+  activateKey,
+  beginAttempt,
+  closeAttempt,
+  endOfAttempt,
+  isOpenStill,
+  type NotAccepted,
+} from './attempt.ts';
 
 const STORE_RETRY_MS = 250;
 

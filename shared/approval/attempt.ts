@@ -7,11 +7,9 @@ import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Act } from '../events.ts';
-import { type Grant, KEY_REQUEST, parseInput } from '../keys/inputs.ts';
-import { stateAt } from '../keys/key.ts';
-import { closingResult, decideBegin, mayActivate } from '../keys/life/approval.ts';
-import { type DecidedGrant, decideGrant } from '../keys/life/grant.ts';
-import { type Predecessor, predecessorOf, retirePredecessor } from '../keys/life/successor.ts';
+import { type Grant, KEY_REQUEST, parseInput } from '../keys/fields.ts';
+import { type DecidedGrant, decideGrant, type Predecessor, predecessorOf, retirePredecessor } from '../keys/grant.ts';
+import { closingResult, decideBegin, MOVES, mayActivate, stateAt, VOIDING_EVENTS } from '../keys/key.ts';
 import {
   type ApiKey,
   addKeyEvent,
@@ -22,12 +20,13 @@ import {
   reachableAddress,
   readKey,
   readOwner,
+  refuseUnlikeKey,
   type StoredAttempt,
 } from '../keys/record.ts';
-import { refuseUnlikeKey } from '../keys/revision.ts';
+import type { HistoryView, KeyView } from '../keys/view.ts';
 import type { Delivery } from '../mail/send.ts';
 
-// The transactions of an approval. Each reads the key and writes what `keys/life/approval.ts` decides.
+// The transactions of an approval. Each reads the key and writes what `keys/key.ts` decides.
 
 /** A started attempt: everything needed to compose the mail and to activate the key. */
 export type Attempt = {
@@ -178,3 +177,36 @@ function addAttemptEvent(
 ): void {
   addKeyEvent(tx, key, act, event, detail);
 }
+
+/** The outcome of an attempt to approve a key. */
+export type AttemptOutcome = NonNullable<KeyView['attempt']> & {
+  /** The entry of the history that ended it; undefined while it is open, and after a crash. */
+  end: HistoryView | undefined;
+  /** Why the mail was not accepted; undefined if it was, or if the viewer is an owner. */
+  reason: string | undefined;
+  /** Whether the mail server's error was temporary. */
+  isTemporary: boolean;
+};
+
+/** The outcome of the latest attempt to approve a key, from the key and its history alone; null if there was none. */
+export function outcomeOf(
+  { attempt }: Pick<KeyView, 'attempt'>,
+  history: readonly HistoryView[],
+): AttemptOutcome | null {
+  if (attempt === null) return null;
+  const end = endOfAttempt(history, attempt.number);
+  const detail = UNSENT.some((event) => event === end?.event) ? end?.detail : null;
+  return { ...attempt, end, reason: detail?.reason, isTemporary: detail?.isTemporary === true };
+}
+
+/** The first entry after the start of an attempt that closed it, made the key Active or voided it. */
+export function endOfAttempt(history: readonly HistoryView[], attempt: number): HistoryView | undefined {
+  const start = history.findIndex(({ event, detail }) => event === 'approval started' && detail?.attempt === attempt);
+  return history
+    .slice(start + 1)
+    .find(({ event, detail }) => ENDS.includes(event) && (detail?.attempt ?? attempt) === attempt);
+}
+
+const UNSENT = ['approval refused', 'approval not confirmed'] as const;
+
+const ENDS: readonly HistoryView['event'][] = [MOVES.approve.event, ...UNSENT, ...VOIDING_EVENTS];

@@ -1,9 +1,8 @@
 import type { Person } from '../actor.ts';
 import type { Deps } from '../deps.ts';
 import { faultOf } from '../errors.ts';
-import { countKeysBeside, countPending } from '../keys/list.ts';
+import { countKeysBeside, countPending, listForPerson } from '../keys/list.ts';
 import { type KeyView, showKey } from '../keys/view.ts';
-import { listForPerson } from '../usage/key-list.ts';
 import { refuseWithoutMail } from './approve.ts';
 import { checkOpenable } from './attempt.ts';
 

@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { userName } from '../user.ts';
+import { userName } from '../actor.ts';
 
 const { O_CREAT, O_NOFOLLOW, O_WRONLY, R_OK, W_OK, X_OK } = constants;
 

@@ -7,7 +7,7 @@ import { profiles } from '../db/schema/profiles.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { type Act, addEvent } from '../events.ts';
-import { noteAddressChange, noteBan } from '../keys/life/profile-change.ts';
+import { noteAddressChange, noteBan } from '../keys/life.ts';
 import type { MailConfig } from '../mail/outbox.ts';
 import type { EffectsOnKeys } from '../profiles/apply.ts';
 import { readProfile } from '../profiles/find.ts';

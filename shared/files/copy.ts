@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { userName } from '../actor.ts';
 import { isoTime, systemClock } from '../clock.ts';
 import { openBare, type Sqlite } from '../db/connect.ts';
 import { readFact, storeFact } from '../db/facts.ts';
@@ -8,7 +9,6 @@ import { schemaState, schemaVersion } from '../db/migrate.ts';
 import { realPath } from '../db/real-path.ts';
 import { prepareWrite } from '../db/write.ts';
 import { AppError, fileRefusal } from '../errors.ts';
-import { userName } from '../user.ts';
 
 /** The contents of an intact database file. `schema` is the number of its migrations. */
 export type Verified = { bytes: number; profiles: number; keys: number; schema: number };

@@ -18,7 +18,7 @@ import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
 import { countProfiles } from '../profiles/list.ts';
 import { MAILS_PER_HOUR } from '../sign-in/codes.ts';
 import { countSignIns } from '../sign-in/sessions.ts';
-import { type KeyStats, readKeyStats } from '../usage/key-stats.ts';
+import { type KeyStats, readKeyStats } from '../usage/stats.ts';
 import { versionText } from '../version.ts';
 import { type LastBackup, readLastBackup } from './copy.ts';
 import { type DiskRoom, databaseSize, diskWarning, readDiskRoom } from './disk.ts';

@@ -1,224 +1,268 @@
 import { z } from 'zod';
-import { KEY_STATES, PERMISSIONS, type Permission } from '../db/key-columns.ts';
-import { AppError, faultOf } from '../errors.ts';
-import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../limits/rate-limit.ts';
-import { codePoints } from '../text.ts';
-import { USAGE_DAYS, USUAL_DAYS } from '../usage/outcomes.ts';
-import {
-  INPUT_FACTS,
-  keeping,
-  lineOf,
-  missingOr,
-  numberField,
-  optionalText,
-  plain,
-  type TextFacts,
-  textField,
-  timeField,
-  trimmed,
-  whole,
-} from './input-rules.ts';
-import { isIdentifier, readCursor } from './list.ts';
+import { isoTime } from '../clock.ts';
+import { KEY_STATES } from '../db/key-columns.ts';
+import { AppError } from '../errors.ts';
+import { parseIsoTime } from '../iso-time.ts';
+import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
+import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../text.ts';
 
-/** Returns the permissions without duplicates, in their fixed order. */
-function normalisePermissions(list: readonly Permission[]): Permission[] {
-  return PERMISSIONS.filter((permission) => list.includes(permission));
-}
+/** The kinds of form fields and prompts */
+export type InputKind =
+  | 'line'
+  | 'lines'
+  | 'url'
+  | 'permissions'
+  | 'rate limits'
+  | 'time'
+  | 'number'
+  | 'states'
+  | 'hidden';
 
-/** Parses an input by its schema. Throws `usage` with the first error. */
-export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  throw new AppError('usage', result.error.issues[0]?.message ?? 'The input is invalid.');
-}
+/** The minimum and maximum length of text, in code points. */
+export type Bounds = { min: number; max: number };
 
-// All input fields of the operations on keys: their schemas with error sentences, labels, hints and flags.
-
-const MAX_PAGE_LENGTH = 1_000;
-
-/** The default number of keys on a page of a list. */
-export const USUAL_PAGE_LENGTH = 50;
-
-/** In code points. */
-const MAX_URL_LENGTH = 2048;
-
-function projectUrlFault(text: string): string | null {
-  if (text === '') return null;
-  const isWeb = URL.canParse(text) && /^https?:\/\//i.test(text);
-  if (isWeb && codePoints(text) <= MAX_URL_LENGTH && !/[\p{Cc}\s]/u.test(text) && text.isWellFormed()) return null;
-  return `The project URL must be an http or https URL of at most ${MAX_URL_LENGTH} characters.`;
-}
-
-const NO_RATE_LIMITS = 'The list of rate limits must be a list of quotas and windows.';
-const RATE_LIMIT = { error: `A rate limit is ${RATE_LIMIT_SYNTAX}.` };
-const NO_STATE = { error: `A state must be one of ${KEY_STATES.join(', ')}.` };
-const INVALID_CURSOR = {
-  error: 'The cursor must be the identifier of a key or come from an earlier response.',
-};
-const UNKNOWN_PERMISSION = { error: 'The only permissions are api.lookup and api.leaderboard.' };
-const NO_PERMISSION = { error: 'Select at least one permission: api.lookup, api.leaderboard, or both.' };
-
-const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
-
-const DESCRIPTION = {
-  ...{ label: 'description', min: 80, max: 2000, lines: true },
-  short: (missing: string) => `Describe it in ${missing}: what it does, who it is for, and what it stores.`,
-};
-const REASON = { label: 'reason', min: 1, max: 2000, lines: true };
-const REASON_FACTS: TextFacts = {
-  ...{ title: 'Reason', hint: 'The owner gets it by e-mail.' },
-  flag: ['--reason <text>', 'the reason, which the owner will read'],
+/** What forms, prompts and commands need to know of an input field besides its schema. */
+export type InputFacts = {
+  /** The name in error sentences: `The name is missing.` */
+  label: string;
+  /** The label in forms and at prompts. */
+  title: string;
+  hint?: string;
+  kind: InputKind;
+  /** The name in forms and in the URLs of pages, if it differs from the name of the input. */
+  formName?: string;
+  /** The flag of `profilectl` with its value, and its help text; null if it has no flag. */
+  flag: readonly [flag: `--${string}`, about: string] | null;
+  bounds?: Bounds;
+  /** The height of the text area. */
+  rows?: number;
+  /** Whether a time may be `never`. */
+  isEndless?: true;
+  /** Replaces `title` if the label names the key to replace. */
+  titleFor?: (successorOf: string | null) => string;
 };
 
-/** Every input field of the operations on keys, in its required form. */
-export const FIELDS = {
-  identifier: plain('identifier').register(INPUT_FACTS, {
-    ...{ label: 'identifier', title: 'Identifier', kind: 'hidden', flag: null },
-  }),
-  profile: plain('profile').register(INPUT_FACTS, {
-    ...{ label: 'profile', title: 'Profile', hint: 'Its username or an alias.' },
-    ...{ kind: 'line', flag: ['--profile <username>', 'the username or an alias of the profile'] },
-  }),
-  profileId: whole('UID', 1, Number.MAX_SAFE_INTEGER, 'The UID must be a whole number from 1.').register(INPUT_FACTS, {
-    ...{ label: 'UID', title: 'UID', kind: 'hidden', flag: null },
-  }),
-  name: textField(lineOf('name'), {
-    ...{ title: 'Name of the key', hint: 'Any name you like; you can change it later.' },
-    flag: ['--name <name>', 'the name of the key, 1 to 255 characters'],
-  }),
-  find: textField(lineOf('text to find'), { title: 'Key, profile or address', flag: null }),
-  description: textField(DESCRIPTION, {
-    ...{ title: 'Description', hint: 'What is it for? Admins base their decision on this.', rows: 8 },
-    flag: ['--description <text>', 'what the key is for, 80 to 2000 characters'],
-  }),
-  permissions: z
-    .array(z.enum(PERMISSIONS, UNKNOWN_PERMISSION), {
-      error: missingOr('list of permissions', 'The list of permissions must be a list of strings.'),
-    })
-    .min(1, NO_PERMISSION)
-    .overwrite(normalisePermissions)
-    .register(INPUT_FACTS, {
-      ...{ label: 'list of permissions', title: 'Permissions', hint: 'At least one.' },
-      ...{ kind: 'permissions', flag: ['--permission <permission>', 'api.lookup or api.leaderboard'] },
-    }),
-  projectUrl: optionalText(
-    trimmed('project URL', projectUrlFault)
-      .meta({ maxLength: MAX_URL_LENGTH })
-      .register(INPUT_FACTS, {
-        ...{ label: 'project URL', title: 'Project URL', kind: 'url' },
-        flag: ['--project-url <url>', 'the URL of the project'],
-        hint: 'A website about the project (http or https).',
-        bounds: { min: 0, max: MAX_URL_LENGTH },
-      }),
-  ),
-  expectedUsage: optionalText(
-    textField(
-      { label: 'expected usage', min: 0, max: 1000, lines: true },
-      {
-        ...{ title: 'Expected usage', hint: 'How often, and for what.', rows: 4 },
-        flag: ['--expected-usage <text>', 'how often it will be used, up to 1000 characters'],
-      },
-    ),
-  ),
-  reason: textField(REASON, REASON_FACTS),
-  rateLimits: z
-    .array(
-      z.object(
-        {
-          quota: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(maxQuota, RATE_LIMIT),
-          windowSeconds: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(maxWindowSeconds, RATE_LIMIT),
-        },
-        { error: NO_RATE_LIMITS },
-      ),
-      { error: missingOr('list of rate limits', NO_RATE_LIMITS) },
-    )
-    .check(keeping((limits) => faultOf(() => checkRateLimits(limits))))
-    .register(INPUT_FACTS, {
-      ...{ label: 'list of rate limits', title: 'Rate limits', kind: 'rate limits' },
-      flag: ['--rate-limit <limit>', 'such as 60/1m or 5000/1d'],
-      hint: 'For example 60/1m 5000/1d: 60 requests a minute and 5 000 a day.',
-    }),
-  expiresAtMs: timeField({
-    ...{ label: 'expiry', title: 'Expires', formName: 'expires', isEndless: true },
-    flag: ['--expires <when>', 'such as 90d, 2027-01-31T12:00Z or "never"'],
-    hint: 'Leave it empty for never, or enter a duration such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
-  }),
-  retireOldAtMs: timeField({
-    ...{ label: 'expiry of the old key', title: 'When the old key expires', formName: 'retireOld' },
-    titleFor: (old) => `Expiry of key ${old}, which this one replaces`,
-    flag: ['--retire-old <when>', 'when the key that this one replaces expires'],
-    hint: 'Leave it empty to keep its expiry, or enter a duration such as 7d, a date, or a time. It never expires later than it already would.',
-  }),
-  successorOf: optionalText(
-    plain('identifier of the key to replace').register(INPUT_FACTS, {
-      ...{ label: 'identifier of the key to replace', title: 'Successor of' },
-      kind: 'hidden',
-      flag: ['--successor-of <identifier>', 'the Active key that the new one replaces'],
-    }),
-  ),
-  states: z.array(z.enum(KEY_STATES, NO_STATE), NO_STATE).register(INPUT_FACTS, {
-    ...{ label: 'list of states', title: 'States', kind: 'states', formName: 'state' },
-    flag: ['--state <state>', 'pending, Active, suspended, rejected, withdrawn, revoked or expired'],
-  }),
-  limit: numberField('limit', 1, MAX_PAGE_LENGTH, {
-    title: 'Limit',
-    flag: [
-      '--limit <number>',
-      `at most this many, 1 to ${MAX_PAGE_LENGTH}; default: all, on a terminal ${USUAL_PAGE_LENGTH}`,
-    ],
-  }),
-  after: z
-    .string(INVALID_CURSOR)
-    .refine((text) => readCursor(text) !== null || isIdentifier(text), INVALID_CURSOR)
-    .register(INPUT_FACTS, {
-      label: 'cursor',
-      title: 'After',
-      kind: 'line',
-      flag: ['--after <identifier>', 'only keys after this one in the list'],
-    }),
-  days: numberField('number of days', 1, USAGE_DAYS, {
-    title: 'Days',
-    flag: ['--days <number>', `days (UTC) up to today, 1 to ${USAGE_DAYS}; default: ${USUAL_DAYS}`],
-  }),
-} as const;
+/** The facts of each field. They have their own registry, so that no OpenAPI document shows them. */
+export const INPUT_FACTS = z.registry<InputFacts>();
 
-/** The optional reason of an owner. */
-export const OPTIONAL_REASON = optionalText(
-  textField(REASON, { ...REASON_FACTS, hint: 'Admins can read it in the history.' }, true),
-);
+/** Returns the facts of a field, optional or not. Throws if it has none. */
+export function factsOf(schema: z.core.$ZodType): InputFacts {
+  const facts = INPUT_FACTS.get(schema);
+  if (facts !== undefined) return facts;
+  if (schema instanceof z.ZodDefault || isNullish(schema)) return factsOf(schema.unwrap());
+  if (schema instanceof z.ZodPipe) return factsOf(schema.in);
+  throw new Error('This schema is not a field of an operation.');
+}
 
-const { name, description, permissions, projectUrl, expectedUsage } = FIELDS;
+/** The schema of a field's values other than null and undefined. */
+export function valuesOf(schema: z.core.$ZodType): z.core.$ZodType {
+  return isNullish(schema) ? valuesOf(schema.unwrap()) : schema;
+}
 
-/** The fields of a request for a key. */
-export const KEY_REQUEST = z.object({ name, description, permissions, projectUrl, expectedUsage });
+function isNullish(schema: z.core.$ZodType) {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+}
 
-/** A request for a key, validated and trimmed. */
-export type KeyRequest = z.output<typeof KEY_REQUEST>;
+/** The name of a field in forms and URLs. */
+export function formNameOf(name: string, schema: z.core.$ZodType): string {
+  return factsOf(schema).formName ?? name;
+}
 
-/** A change of a key that has a secret. Absent fields stay as they are; an expiry of null means never. */
-export const KEY_CHANGE = z.object({
-  permissions: permissions.nullish(),
-  rateLimits: FIELDS.rateLimits.nullish(),
-  expiresAtMs: FIELDS.expiresAtMs.nullish(),
-});
+/** Whether a field is text of several lines. Pages show these last, and links can't fill them in. */
+export function isLongText(schema: z.core.$ZodType): boolean {
+  return factsOf(schema).kind === 'lines';
+}
 
-/** A validated change. */
-export type KeyChange = z.output<typeof KEY_CHANGE>;
+/** The allowed length of text, as a sentence. */
+export function boundsInWords({ min, max }: Bounds): string {
+  return min > 1 ? `${min} to ${max} characters.` : `Up to ${max} characters.`;
+}
 
-/** The grant of an approval. Absent fields get their defaults. */
-export const GRANT = z.object({ ...KEY_CHANGE.shape, retireOldAtMs: FIELDS.retireOldAtMs.nullish() });
+// The building blocks of the schemas of fields, with their error sentences. Texts are trimmed here, and nowhere else.
 
-/** A validated grant. Times are milliseconds since 1970. */
-export type Grant = z.output<typeof GRANT>;
+type TextRule = {
+  label: string;
+  /** The bounds of the length after trimming, in code points. */
+  min: number;
+  max: number;
+  /** Whether line feeds are allowed. */
+  lines: boolean;
+  /** Makes the sentence for text that is too short, if it differs from that for text that is too long. */
+  short?: (missing: string) => string;
+};
 
-/** Which keys to list. With `limit`, one page; `after` is a cursor or the identifier of a key. */
-export const LIST_FILTER = z.object({
-  states: FIELDS.states.nullish(),
-  profile: FIELDS.profile.nullish(),
-  find: FIELDS.find.nullish(),
-  limit: FIELDS.limit.nullish(),
-  after: FIELDS.after.nullish(),
-});
+/** The schema of a text field. CRLF and CR become LF, and the text is trimmed before its rule is checked. */
+export function textInput({ label, min, max, lines, short }: TextRule, mayBeEmpty = min === 0) {
+  return trimmed(label, (text) => {
+    const length = codePoints(text);
+    if (length === 0 && mayBeEmpty) return null;
+    if (length < min && short)
+      return short(length === 0 ? `at least ${min} characters` : countText(min - length, 'more character'));
+    if (length < min && length === 0) return `Enter a ${label}.`;
+    if (length < min || length > max) {
+      return `The ${label} must have ${min === 0 ? 'at most' : `${min} to`} ${max} characters; it has ${length}.`;
+    }
+    if ((lines ? CONTROL_BUT_LINE_FEED : CONTROL).test(text) || !text.isWellFormed()) {
+      return `The ${label} may not contain control characters${lines ? ' other than line feeds' : ''}.`;
+    }
+    return null;
+  }).meta({ ...(!mayBeEmpty && { minLength: min }), maxLength: max });
+}
 
-/** A validated filter. */
-export type ListInput = z.output<typeof LIST_FILTER>;
+/** The facts of a text field, except those of its rule. */
+export type TextFacts = Omit<InputFacts, 'label' | 'kind' | 'bounds'>;
+
+/** A text field. */
+export function textField(rule: TextRule, facts: TextFacts, mayBeEmpty?: boolean) {
+  const { label, lines } = rule;
+  const kind = lines ? 'lines' : 'line';
+  return textInput(rule, mayBeEmpty).register(INPUT_FACTS, { label, kind, bounds: rule, ...facts });
+}
+
+/** The rule of a required text field of one line. */
+export function lineOf(label: string): TextRule {
+  return { label, min: 1, max: 255, lines: false };
+}
+
+/** The field of a whole number. */
+export function numberField(label: string, min: number, max: number, facts: Omit<InputFacts, 'label' | 'kind'>) {
+  const sentence = `The ${label} must be a whole number from ${min} to ${max}.`;
+  return whole(label, min, max, sentence).register(INPUT_FACTS, { label, kind: 'number', ...facts });
+}
+
+/** The field of a time, in milliseconds since 1970. */
+export function timeField(facts: Omit<InputFacts, 'kind'>) {
+  const { label } = facts;
+  const schema = whole(label, 0, LATEST_EXPIRY_MS, `The ${label} must be ${EXPIRY_SYNTAX}.`);
+  return schema.register(INPUT_FACTS, { ...facts, kind: 'time' });
+}
+
+/** Text that is trimmed and then checked by a function that returns an error sentence or null. */
+export function trimmed(label: string, fault: (text: string) => string | null) {
+  return plain(label).overwrite(normaliseText).check(keeping(fault));
+}
+
+/** Text that is not trimmed, such as an identifier. */
+export function plain(label: string) {
+  return z.string({ error: missingOr(label, `The ${label} must be a string.`) });
+}
+
+/** A check by a function that returns an error sentence or null. */
+export function keeping<T>(fault: (value: T) => string | null): z.core.CheckFn<T> {
+  return ({ value, issues }) => {
+    const message = fault(value);
+    if (message !== null) issues.push({ code: 'custom', message, input: value });
+  };
+}
+
+/** The error of a missing value, or `sentence` for a value of the wrong type. */
+export function missingOr(label: string, sentence: string) {
+  return ({ input }: { input?: unknown }) =>
+    input === undefined || input === null ? `The ${label} is missing.` : sentence;
+}
+
+/** A whole number from `min` to `max`, with one sentence for all its errors. */
+export function whole(label: string, min: number, max: number, sentence: string) {
+  const error = missingOr(label, sentence);
+  return z.int({ error }).min(min, { error }).max(max, { error });
+}
+
+/** Optional text; null if it is absent or empty. */
+export function optionalText<T extends z.ZodType<string>>(schema: T) {
+  return schema.nullish().transform((text) => text || null);
+}
+
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const DURATION = /^([1-9][0-9]{0,8})([smhd])$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The latest expiry of a key, in milliseconds since 1970: the end of the year 9999. */
+export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** The syntax of an expiry, for error sentences. */
+export const EXPIRY_SYNTAX =
+  'a duration such as 90d, 12h or 30m (a year is 365d), or a future date or time such as 2027-01-31 or 2027-01-31T00:00:00Z';
+
+/** Parses a duration such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null for any other string. */
+export function parseDuration(text: string): number | null {
+  const duration = DURATION.exec(text);
+  return duration && Number(duration[1]) * UNITS[duration[2] as keyof typeof UNITS];
+}
+
+/** Throws `usage` if a time (milliseconds since 1970; null for none) is not in the future. */
+export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expiry'): void {
+  if (atMs !== null && atMs <= nowMs) throw new AppError('usage', `The ${label} must be in the future.`);
+}
+
+/**
+ * Throws `usage` if a key would expire within the milliseconds that its approval may take, since the mailed secret might no
+ * longer work. Null means never.
+ */
+export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number, nowMs: number): void {
+  if (expiresAtMs === null || expiresAtMs > nowMs + approvalMs) return;
+  throw new AppError(
+    'usage',
+    `The expiry must be more than ${approvalMs / 1000} s in the future: delivering the secret may take that long.`,
+  );
+}
+
+/**
+ * Parses an expiry: a duration from now, a date (midnight in UTC) or an ISO 8601 time with a zone. Returns milliseconds
+ * since 1970. Throws `usage`, naming it by `label`, if it is invalid, not in the future, or after the year 9999.
+ */
+export function parseExpiry(text: string, nowMs: number, label = 'expiry'): number {
+  const duration = parseDuration(text);
+  const at = duration ? nowMs + duration : parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text);
+  if (at === null || at <= nowMs || at > LATEST_EXPIRY_MS)
+    throw new AppError('usage', `The ${label} must be ${EXPIRY_SYNTAX}.`);
+  return at;
+}
+
+// Parses and formats inputs as people type them into forms, URLs, flags and prompts. The schema validates the result.
+
+type Read = (texts: readonly string[], nowMs: number, facts: InputFacts) => unknown;
+
+/** People write `mybot.dev/about` for the URL of a project: a host name with a dot, without a scheme. */
+const BARE_HOST = /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+(:\d+)?([/?#]|$)/u;
+
+const first: Read = ([text = '']) => text;
+
+const READERS: Readonly<Record<InputKind, Read>> = {
+  line: first,
+  lines: first,
+  url: ([text = '']) => (BARE_HOST.test(text.trim()) ? `https://${text.trim()}` : text),
+  hidden: first,
+  permissions: (texts) => texts.flatMap((text) => text.split(',')),
+  'rate limits': parseRateLimits,
+  time: ([text = ''], nowMs, { label, isEndless }) => {
+    const typed = text.trim();
+    return isEndless === true && typed === 'never' ? null : parseExpiry(typed, nowMs, label);
+  },
+  number: ([text = '']) => (/^\d{1,9}$/.test(text) ? Number(text) : Number.NaN),
+  states: (texts) =>
+    texts
+      .flatMap((text) => text.split(','))
+      .map((text) => KEY_STATES.find((state) => state.toLowerCase() === text.toLowerCase()) ?? text),
+};
+
+/**
+ * Converts typed text into the input of a field's schema; a repeated field or flag has several texts. Durations such as `90d`
+ * count from `nowMs`. Throws `usage` for malformed rate limits, times and durations.
+ */
+export function readTyped(facts: InputFacts, texts: readonly string[], nowMs: number): unknown {
+  return READERS[facts.kind](texts, nowMs, facts);
+}
+
+/** {@link readTyped} for a form field or a prompt, where an empty time means null. */
+export function readAnswer(facts: InputFacts, texts: readonly string[], nowMs: number): unknown {
+  const isNone = facts.kind === 'time' && (texts[0] ?? '').trim() === '';
+  return isNone ? null : readTyped(facts, texts, nowMs);
+}
+
+/** The inverse of {@link readAnswer}. */
+export function typedText(kind: InputKind, value: unknown): string[] {
+  if (value === null || value === undefined) return kind === 'permissions' ? [] : [''];
+  if (kind === 'permissions') return value as string[];
+  if (kind === 'rate limits') return [(value as RateLimit[]).map(formatRateLimit).join(' ')];
+  return [kind === 'time' ? isoTime(value as number) : String(value)];
+}

@@ -1,13 +1,35 @@
-import { and, asc, between, count, desc, eq, exists, gt, lt, ne, notExists, or, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  between,
+  count,
+  desc,
+  eq,
+  exists,
+  gt,
+  inArray,
+  lt,
+  ne,
+  notExists,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
+import type { ActorKind, Person } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import type { KeyState, StoredState } from '../db/key-columns.ts';
 import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
+import type { Deps } from '../deps.ts';
 import { foldAddress } from '../mail/address.ts';
+import { findProfile } from '../profiles/find.ts';
 import { firstNames } from '../profiles/list.ts';
+import { lastUses } from '../usage/usage.ts';
+import type { ListInput } from './fields.ts';
 import { isInState, SECRET_HOLDERS } from './key.ts';
-import type { Reader } from './view.ts';
+import { readKey } from './record.ts';
+import { type KeyView, type Reader, selectViews, showKey, type ViewRow, viewOf } from './view.ts';
 
 // Cursors of lists of keys, which all have one order: pending keys first, each group oldest first. A cursor stays valid when
 // its key is decided, so that the next page skips no key.
@@ -15,8 +37,7 @@ import type { Reader } from './view.ts';
 /** 1 if the key was pending, else 0; when it was requested, in milliseconds since 1970; its identifier. */
 const CURSOR = /^([01])-(\d{1,15})-([0-9A-Za-z]{8})$/;
 
-/** Matches the identifiers of keys. */
-export const IDENTIFIER = /^[0-9A-Za-z]{8}$/;
+const IDENTIFIER = /^[0-9A-Za-z]{8}$/;
 
 /** Whether a string can be the identifier of a key. */
 export function isIdentifier(text: string): boolean {
@@ -38,7 +59,7 @@ export function readCursor(text: string): Cursor | null {
 }
 
 /** Which keys to list: those that meet all conditions. An empty filter matches all keys. */
-export type KeyFilter = {
+type KeyFilter = {
   states?: readonly KeyState[] | undefined;
   profileId?: number | undefined;
   /** A condition on `api_keys`. */
@@ -46,10 +67,10 @@ export type KeyFilter = {
 };
 
 /** One page: at most `limit` keys after the cursor `after`. */
-export type ListPage = { limit: number; after?: Cursor | undefined };
+type ListPage = { limit: number; after?: Cursor | undefined };
 
 /** The SQL condition of a filter. */
-export function matching({ states = [], profileId, also }: KeyFilter, nowMs: number): SQL | undefined {
+function matching({ states = [], profileId, also }: KeyFilter, nowMs: number): SQL | undefined {
   const ofProfile = profileId === undefined ? undefined : eq(apiKeys.profileId, profileId);
   return and(or(...states.map((state) => isInState(state, nowMs))), ofProfile, also);
 }
@@ -58,7 +79,7 @@ export function matching({ states = [], profileId, also }: KeyFilter, nowMs: num
  * The identifiers of one page of the matching keys. Each stored state is read from an index, in order and only as far as
  * needed: the cost of a page depends on how many keys are skipped because they don't match, not on how many there are.
  */
-export function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: ListPage, nowMs: number): string[] {
+function identifiersOf(db: Db | Tx, filter: KeyFilter, { limit, after }: ListPage, nowMs: number): string[] {
   const { profileId } = filter;
   const index = sql.identifier(profileId === undefined ? 'api_keys_state' : 'api_keys_profile');
   const ofEach = storedStates(filter.states).flatMap((state) => {
@@ -96,11 +117,36 @@ function comesAfter(cursor: Cursor, state: StoredState, profileId: number | unde
   return sql`(requested_at, rowid) > (${cursor.requestedAtMs}, ifnull((${stored}), 0))`;
 }
 
+/** The matching keys, all or one page, as this kind of viewer may see them: pending first, each group oldest first. */
+export function listKeys(
+  reader: Reader,
+  filter: KeyFilter,
+  viewer: ActorKind = 'operator',
+  part?: ListPage,
+): KeyView[] {
+  const nowMs = reader.clock.nowMs();
+  return listRows(reader.db, filter, part, nowMs).map((row) => viewOf(row, nowMs, viewer));
+}
+
+// Prepared once: this halves the time of the first page that owners see.
+const viewsOfProfile = keepQuery((db) =>
+  selectViews(db, eq(apiKeys.profileId, sql.placeholder('profileId'))).prepare(),
+);
+
+function listRows(db: Db | Tx, filter: KeyFilter, part: ListPage | undefined, nowMs: number): ViewRow[] {
+  if (part !== undefined)
+    return selectViews(db, inArray(apiKeys.identifier, identifiersOf(db, filter, part, nowMs))).all();
+  const { profileId, ...others } = filter;
+  const isWhole = Object.values(others).every((one) => one === undefined);
+  if (profileId !== undefined && isWhole) return viewsOfProfile(db).all({ profileId });
+  return selectViews(db, matching(filter, nowMs)).all();
+}
+
 /**
  * The condition of a search: the text is the identifier, a part of the key's name, the beginning of its profile's username or
  * alias, or the profile's e-mail address. It scans all keys: at most 0.2 s for 100 000 keys of 50 000 profiles.
  */
-export function isFoundBy(db: Db, text: string): SQL | undefined {
+function isFoundBy(db: Db, text: string): SQL | undefined {
   const ofProfile = {
     profile: eq(profiles.id, apiKeys.profileId),
     name: eq(profileNames.profileId, apiKeys.profileId),
@@ -195,4 +241,43 @@ const olderThan = keepQuery((db) => {
 /** How many pending requests are older than this one. */
 export function countOlder({ db }: Pick<Reader, 'db'>, identifier: string): number {
   return olderThan(db).get({ identifier })?.count ?? 0;
+}
+
+/** A list of keys, or one page of it. */
+export type ListOutput = {
+  keys: KeyView[];
+  /** By identifier, in milliseconds since 1970; absent for keys that were never used. */
+  lastUses: Map<string, number>;
+  /** The cursor of the next page; null on the last one. */
+  next: string | null;
+};
+
+/** Lists keys that match the input; owners see only their own. Throws `not_found` for an unknown profile. */
+export function listForPerson(deps: Deps, actor: Person, input: ListInput): ListOutput {
+  const { states, profile } = input;
+  const limit = input.limit ?? undefined;
+  // By id for owners: another process may have given their name to another profile by now.
+  const named = profile ? findProfile(deps.db, profile).id : undefined;
+  const profileId = actor.kind === 'owner' ? actor.profileId : named;
+  // One more than requested shows whether there is a next page.
+  const after = input.after ? cursorAfter(deps, actor, input.after) : undefined;
+  const part = limit === undefined ? undefined : { limit: limit + 1, after };
+  const also = input.find ? isFoundBy(deps.db, input.find) : undefined;
+  const found = listKeys(deps, { profileId, also, states: states ?? undefined }, actor.kind, part);
+  const keys = found.slice(0, limit);
+  const identifiers = keys.map(({ identifier }) => identifier);
+  const last = keys.at(-1);
+  return {
+    keys,
+    lastUses: lastUses(deps, identifiers),
+    next: found.length > keys.length && last !== undefined ? cursorOf(last) : null,
+  };
+}
+
+/** Parses a cursor or the identifier of a key. Throws `not_found` for a key that the person can't see. */
+function cursorAfter(deps: Deps, actor: Person, text: string): Cursor | undefined {
+  const cursor = readCursor(text);
+  if (cursor !== null) return cursor;
+  readKey(deps.db, text, actor.kind === 'owner' ? actor.profileId : undefined);
+  return readCursor(cursorOf(showKey(deps, text))) ?? undefined;
 }

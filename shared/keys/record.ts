@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, lte, sql } from 'drizzle-orm';
-import type { Person } from '../actor.ts';
+import type { Actor, Person } from '../actor.ts';
 import type { Db, Opened, Tx } from '../db/connect.ts';
 import type { KeyEventName } from '../db/event-columns.ts';
 import type { KeyState } from '../db/key-columns.ts';
@@ -7,12 +7,13 @@ import { keepQuery } from '../db/prepared-query.ts';
 import type { EventData } from '../db/schema/events.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { withTables } from '../db/tables.ts';
-import { AppError } from '../errors.ts';
+import { AppError, changedSince } from '../errors.ts';
 import { type Act, addEvent } from '../events.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { findProfile, noSuchProfile, type ProfileRow, readProfileRow } from '../profiles/find.ts';
-import { hasSecret, MOVES, type Move, SLOT_HOLDERS, stateAt } from './key.ts';
-import type { Approvable } from './life/approval.ts';
+import { profileRevision } from '../profiles/profile-version.ts';
+import { refuseSignedOut } from '../sign-in/sessions.ts';
+import { type Approvable, hasSecret, MOVES, type Move, SLOT_HOLDERS, stateAt } from './key.ts';
 
 /** A row of `api_keys`. */
 export type ApiKey = typeof apiKeys.$inferSelect;
@@ -211,4 +212,29 @@ export function checkSight(
   if (typeof about.profileId === 'number') {
     if (isOthers(about.profileId)) throw noSuchProfile();
   } else if (typeof about.profile === 'string' && isOthers(findProfile(db, about.profile).id)) throw noSuchProfile();
+}
+
+// A decision applies only to what was shown. Each change of a key draws its revision anew (`addEvent`). Pages and commands show
+// a key with it, send it back, and the transaction that writes compares.
+
+/**
+ * The revision of a key as it is shown: with those of its profile, to which the secret of a request would be mailed, and of the
+ * key that a request replaces. Throws `not_found`.
+ */
+export function keyRevision(db: Db | Tx, identifier: string): string {
+  const { revision, state, profileId, successorOf } = readKey(db, identifier);
+  if (state !== 'pending') return revision;
+  const replaced = successorOf === null ? [] : [readKey(db, successorOf).revision];
+  return [revision, profileRevision(db, profileId), ...replaced].join('.');
+}
+
+/**
+ * Throws `changed_since` if the key has changed since the person was shown it, and `signed_out` if the sign-in of an owner or
+ * admin has ended. Call it in the transaction that stores the decision: while that waited for the write lock, an import may
+ * have changed the e-mail address.
+ */
+export function refuseUnlikeKey(db: Db | Tx, identifier: string, by: Actor): void {
+  if (by.kind === 'admin' || by.kind === 'owner') refuseSignedOut(db, by);
+  if (by.kind === 'service' || by.shown === undefined) return;
+  if (by.shown !== keyRevision(db, identifier)) throw changedSince(`Key ${identifier}`);
 }

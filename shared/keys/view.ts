@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
@@ -10,7 +10,6 @@ import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { attemptResultAt, hasSecret, MOVES, stateAt } from './key.ts';
-import { identifiersOf, type KeyFilter, type ListPage, matching } from './list.ts';
 import { type ApiKey, readKey, type StoredAttempt, unknownKey } from './record.ts';
 
 /** A key as `--json` prints it. Times are ISO 8601 in UTC; `profile` is null once the profile is erased. */
@@ -105,35 +104,10 @@ function shownToOwner(event: string, detail: EventData | null): EventData | null
 
 const ABOUT_MAILS: readonly string[] = ['approval refused', 'approval not confirmed'];
 
-/** The matching keys, all or one page, as this kind of viewer may see them: pending first, each group oldest first. */
-export function listKeys(
-  reader: Reader,
-  filter: KeyFilter,
-  viewer: ActorKind = 'operator',
-  part?: ListPage,
-): KeyView[] {
-  const nowMs = reader.clock.nowMs();
-  return listRows(reader.db, filter, part, nowMs).map((row) => viewOf(row, nowMs, viewer));
-}
-
 const viewOfKey = keepQuery((db) => selectViews(db, eq(apiKeys.identifier, sql.placeholder('identifier'))).prepare());
 
-// Prepared once: this halves the time of the first page that owners see.
-const viewsOfProfile = keepQuery((db) =>
-  selectViews(db, eq(apiKeys.profileId, sql.placeholder('profileId'))).prepare(),
-);
-
-function listRows(db: Db | Tx, filter: KeyFilter, part: ListPage | undefined, nowMs: number): ViewRow[] {
-  if (part !== undefined)
-    return selectViews(db, inArray(apiKeys.identifier, identifiersOf(db, filter, part, nowMs))).all();
-  const { profileId, ...others } = filter;
-  const isWhole = Object.values(others).every((one) => one === undefined);
-  if (profileId !== undefined && isWhole) return viewsOfProfile(db).all({ profileId });
-  return selectViews(db, matching(filter, nowMs)).all();
-}
-
 /** The matching keys, each with its owner and latest attempt, in one statement. */
-function selectViews(db: Db | Tx, where: SQL | undefined) {
+export function selectViews(db: Db | Tx, where: SQL | undefined) {
   const latest = sql`(SELECT max(number) FROM key_attempts WHERE identifier = ${apiKeys.identifier})`;
   const addressChangedAt = sql<number | null>`CASE WHEN ${apiKeys.state} = 'pending' THEN (SELECT max(at) FROM events
     WHERE about = ${apiKeys.identifier} AND subject = 'key' AND event = 'address changed') END`;
@@ -152,7 +126,7 @@ function selectViews(db: Db | Tx, where: SQL | undefined) {
     .orderBy(desc(sql`${apiKeys.state} = 'pending'`), asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`));
 }
 
-type ViewRow = {
+export type ViewRow = {
   key: ApiKey;
   profile: string | null;
   /** Null once the profile is erased. */
@@ -162,7 +136,7 @@ type ViewRow = {
   addressChangedAt: number | null;
 };
 
-function viewOf(row: ViewRow, nowMs: number, viewer: ActorKind): KeyView {
+export function viewOf(row: ViewRow, nowMs: number, viewer: ActorKind): KeyView {
   const { key, profile, isBanned, attempt, addressChangedAt } = row;
   const state = stateAt(key, nowMs);
   return {

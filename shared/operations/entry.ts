@@ -3,11 +3,11 @@ import type { Person } from '../actor.ts';
 import type { KeyEventName } from '../db/event-columns.ts';
 import type { KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
-import { factsOf } from '../keys/input-rules.ts';
-import { FIELDS, parseInput } from '../keys/inputs.ts';
+import { AppError } from '../errors.ts';
+import { FIELDS, parseInput } from '../keys/fields.ts';
+import { factsOf } from '../keys/inputs.ts';
 import { refuseState } from '../keys/record.ts';
 import { type KeyView, showKey } from '../keys/view.ts';
-import type { Who } from './who.ts';
 
 // The type of an operation; `shared/operations.ts` is the table of all.
 
@@ -151,3 +151,32 @@ export function flaggedInputs(
   const shape: Record<string, z.ZodType> = inputFor(operation, kind).shape;
   return Object.entries(shape).filter(([, schema]) => factsOf(schema).flag !== null);
 }
+
+/**
+ * The keys on which a kind of person may perform an operation. `own`: those of the person's own profile; `own, unless
+ * banned`: none while it is banned.
+ */
+export type Reach = 'all' | 'own' | 'own, unless banned' | 'none';
+
+/** The keys on which each kind of person may perform an operation. */
+export type Who = Record<Person['kind'], Reach>;
+
+/** Whether admins decide it: it changes a key. */
+export function isDecision({ who, event }: { who: Who; event: string | null }): boolean {
+  return who.admin === 'all' && event !== null;
+}
+
+/** Throws `forbidden` if this kind of person can never perform it. */
+export function refuseKind({ who }: { who: Who }, kind: Person['kind']): void {
+  if (who[kind] === 'none')
+    throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
+}
+
+/** Actions of owners on their own keys. The operator can perform them for owners who can't sign in. */
+export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', backend: 'none' };
+
+/** Looking at keys, which changes nothing. */
+export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', backend: 'none' };
+
+/** Decisions on keys, which owners can't make on their own. */
+export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all', owner: 'none', backend: 'none' };

@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import { listQueue } from '../approval/queue.ts';
-import { FIELDS, LIST_FILTER } from '../keys/inputs.ts';
-import { countOlder, countPending, neighbours } from '../keys/list.ts';
+import { FIELDS, LIST_FILTER } from '../keys/fields.ts';
+import { countOlder, countPending, listForPerson, neighbours } from '../keys/list.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
-import { listForPerson } from '../usage/key-list.ts';
-import { USUAL_DAYS } from '../usage/outcomes.ts';
-import { keyUsage } from '../usage/usage-view.ts';
-import { operation } from './entry.ts';
-import { ALL_LOOK, type Who } from './who.ts';
+import { keyUsage, USUAL_DAYS } from '../usage/usage.ts';
+import { ALL_LOOK, operation, type Who } from './entry.ts';
 
 // Operations that change nothing.
 

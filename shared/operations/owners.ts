@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { FIELDS, KEY_REQUEST } from '../keys/inputs.ts';
+import { FIELDS, KEY_REQUEST } from '../keys/fields.ts';
 import { MOVES } from '../keys/key.ts';
-import { editKey, requestKey, withdrawKey } from '../keys/life/lifecycle.ts';
-import { operation } from './entry.ts';
-import { OWNERS_DO } from './who.ts';
+import { editKey, requestKey, withdrawKey } from '../keys/life.ts';
+import { OWNERS_DO, operation } from './entry.ts';
 
 // Actions of owners on their own keys.
 

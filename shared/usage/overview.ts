@@ -8,9 +8,8 @@ import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
 import { type ImportStatus, lastImportOf } from '../files/status.ts';
 import { type Level, type Limits, scarcest } from '../limits/limits.ts';
 import { type MailStatus, readMailStatus } from '../mail/outbox.ts';
-import { readKeyStats } from './key-stats.ts';
-import { eachOutcome, type Outcomes, USAGE_OUTCOMES } from './outcomes.ts';
-import { dayOf } from './usage.ts';
+import { readKeyStats } from './stats.ts';
+import { dayOf, eachOutcome, type Outcomes, USAGE_OUTCOMES } from './usage.ts';
 
 /** A key in a list. The name of the profile is null once it is erased. */
 export type NamedKey = { identifier: string; name: string; profile: string | null };

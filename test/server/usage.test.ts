@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { openFile } from '../../shared/db/connect.ts';
-import { keyUsage } from '../../shared/usage/usage-view.ts';
+import { keyUsage } from '../../shared/usage/usage.ts';
 import { get, startTestServer } from '../support/http.ts';
 import { keyFor, prepare } from '../support/requests.ts';
 import { leftIn } from '../support/storage.ts';

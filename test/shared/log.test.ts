@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin } from '../../shared/admins.ts';
 import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase-profile.ts';
-import { rejectKey } from '../../shared/keys/life/lifecycle.ts';
+import { rejectKey } from '../../shared/keys/life.ts';
 import { LOG_GROUPS, type LogEntry, type LogFilter, listLog, sentenceOf } from '../../shared/log.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
 import { addToken } from '../../shared/tokens.ts';

@@ -2,12 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../cli/keys/context.ts';
 import type { Person } from '../../shared/actor.ts';
 import type { KeyState } from '../../shared/db/key-columns.ts';
-import { withdrawKey } from '../../shared/keys/life/lifecycle.ts';
+import { withdrawKey } from '../../shared/keys/life.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { listLog } from '../../shared/log.ts';
-import type { AnyOperation } from '../../shared/operations/entry.ts';
-import { isDecision } from '../../shared/operations/who.ts';
+import { type AnyOperation, isDecision } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
 import {
   copyKey,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { InputKind } from '../../shared/keys/input-rules.ts';
+import type { InputKind } from '../../shared/keys/inputs.ts';
 
 // Values for the inputs of operations, so that tests loop over the table and include new inputs.
 

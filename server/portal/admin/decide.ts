@@ -1,10 +1,9 @@
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { AppError, type ErrorCode, faultOf } from '../../../shared/errors.ts';
-import { formNameOf } from '../../../shared/keys/input-rules.ts';
-import { IS_ALREADY_SO, lackedOf } from '../../../shared/keys/life/grant.ts';
+import { IS_ALREADY_SO, lackedOf } from '../../../shared/keys/grant.ts';
+import { formNameOf } from '../../../shared/keys/inputs.ts';
 import { isIdentifier } from '../../../shared/keys/list.ts';
-import { readKey } from '../../../shared/keys/record.ts';
-import { keyRevision } from '../../../shared/keys/revision.ts';
+import { keyRevision, readKey } from '../../../shared/keys/record.ts';
 import { type KeyView, showKey } from '../../../shared/keys/view.ts';
 import type { AnyOperation, Unfinished } from '../../../shared/operations/entry.ts';
 import { isUnfinished, OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';

@@ -1,7 +1,6 @@
 import type { Deps } from '../../../shared/deps.ts';
 import { AppError, faultOf } from '../../../shared/errors.ts';
-import { factsOf, formNameOf, type InputFacts, isLongText } from '../../../shared/keys/input-rules.ts';
-import { typedText } from '../../../shared/keys/input-text.ts';
+import { factsOf, formNameOf, type InputFacts, isLongText, typedText } from '../../../shared/keys/inputs.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';

@@ -1,10 +1,9 @@
 import { hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
-import { readKey, readOwner } from '../../../shared/keys/record.ts';
-import { keyRevision } from '../../../shared/keys/revision.ts';
+import { keyRevision, readKey, readOwner } from '../../../shared/keys/record.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { countText, numberText } from '../../../shared/text.ts';
-import { countAnswered, countRequests } from '../../../shared/usage/outcomes.ts';
+import { countAnswered, countRequests } from '../../../shared/usage/usage.ts';
 import { type Html, html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };

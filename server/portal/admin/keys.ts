@@ -1,6 +1,6 @@
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { USUAL_PAGE_LENGTH } from '../../../shared/keys/inputs.ts';
+import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields.ts';
 import { isKeyState } from '../../../shared/keys/key.ts';
 import { readCursor } from '../../../shared/keys/list.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';

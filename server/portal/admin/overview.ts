@@ -1,7 +1,7 @@
 import type { ImportStatus } from '../../../shared/files/status.ts';
 import { bytesText, countText, numberText } from '../../../shared/text.ts';
-import { countAnswered, countRequests } from '../../../shared/usage/outcomes.ts';
 import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/usage/overview.ts';
+import { countAnswered, countRequests } from '../../../shared/usage/usage.ts';
 import { type Html, html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { joined, keyLink, limitText, nameOf } from '../html/key-facts.ts';

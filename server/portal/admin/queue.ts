@@ -1,8 +1,7 @@
 import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
 import type { Deps } from '../../../shared/deps.ts';
-import { USUAL_PAGE_LENGTH } from '../../../shared/keys/inputs.ts';
-import { readKey } from '../../../shared/keys/record.ts';
-import { keyRevision } from '../../../shared/keys/revision.ts';
+import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields.ts';
+import { keyRevision, readKey } from '../../../shared/keys/record.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { countText, numberText } from '../../../shared/text.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
-import { type Bounds, factsOf, formNameOf } from '../../../shared/keys/input-rules.ts';
+import { type Bounds, factsOf, formNameOf } from '../../../shared/keys/inputs.ts';
 import { numberText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { PERMISSION_WORDS } from './key-facts.ts';

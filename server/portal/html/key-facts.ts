@@ -1,12 +1,12 @@
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Permission } from '../../../shared/db/key-columns.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
+import type { ListOutput } from '../../../shared/keys/list.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/limits.ts';
 import { type RateLimit, windowWords } from '../../../shared/limits/rate-limit.ts';
 import { detailText, eventWords } from '../../../shared/log.ts';
 import { numberText } from '../../../shared/text.ts';
-import type { ListOutput } from '../../../shared/usage/key-list.ts';
 import { type Html, html, userText } from '../../html.ts';
 import { pageSentence, relativeTime, timeText } from './time.ts';
 

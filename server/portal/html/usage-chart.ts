@@ -1,6 +1,11 @@
 import { countText, numberText } from '../../../shared/text.ts';
-import { countAnswered, countRequests, USAGE_OUTCOMES, type UsageOutcome } from '../../../shared/usage/outcomes.ts';
-import type { UsageView } from '../../../shared/usage/usage-view.ts';
+import {
+  countAnswered,
+  countRequests,
+  USAGE_OUTCOMES,
+  type UsageOutcome,
+  type UsageView,
+} from '../../../shared/usage/usage.ts';
 import { type Html, html } from '../../html.ts';
 
 /** The labels of the outcomes of requests. */

@@ -2,7 +2,7 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/limits.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
-import type { UsageView } from '../../../shared/usage/usage-view.ts';
+import type { UsageView } from '../../../shared/usage/usage.ts';
 import { type Html, html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import {

@@ -2,7 +2,7 @@ import { hasSecret } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/limits.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { dailyUsage, type UsageView } from '../../../shared/usage/usage-view.ts';
+import { dailyUsage, type UsageView } from '../../../shared/usage/usage.ts';
 import { type Html, html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { joined, levelList, stateTag } from '../html/key-facts.ts';

@@ -1,10 +1,9 @@
 import type { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
-import { factsOf } from '../../../shared/keys/input-rules.ts';
-import { typedText } from '../../../shared/keys/input-text.ts';
-import { FIELDS, KEY_REQUEST } from '../../../shared/keys/inputs.ts';
-import { checkProfile } from '../../../shared/keys/life/lifecycle.ts';
-import { prefillAgain, prefillFrom } from '../../../shared/keys/life/successor.ts';
+import { FIELDS, KEY_REQUEST } from '../../../shared/keys/fields.ts';
+import { prefillAgain, prefillFrom } from '../../../shared/keys/grant.ts';
+import { factsOf, typedText } from '../../../shared/keys/inputs.ts';
+import { checkProfile } from '../../../shared/keys/life.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html, userText } from '../../html.ts';

@@ -1,8 +1,6 @@
 import type { Person } from '../../../shared/actor.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/input-rules.ts';
-import { typedText } from '../../../shared/keys/input-text.ts';
-import { refuseState } from '../../../shared/keys/record.ts';
-import { keyRevision } from '../../../shared/keys/revision.ts';
+import { factsOf, formNameOf, typedText } from '../../../shared/keys/inputs.ts';
+import { keyRevision, refuseState } from '../../../shared/keys/record.ts';
 import type { AnyOperation, OwnerPage } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
 import { html, userText } from '../../html.ts';

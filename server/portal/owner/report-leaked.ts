@@ -1,5 +1,5 @@
 import { whenFree } from '../../../shared/db/write.ts';
-import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';

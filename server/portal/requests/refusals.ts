@@ -1,8 +1,8 @@
 import type { Config } from '../../../shared/config/config.ts';
 import { isDiskFault } from '../../../shared/db/faults.ts';
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
-import { factsOf, formNameOf } from '../../../shared/keys/input-rules.ts';
-import { FIELDS } from '../../../shared/keys/inputs.ts';
+import { FIELDS } from '../../../shared/keys/fields.ts';
+import { factsOf, formNameOf } from '../../../shared/keys/inputs.ts';
 import { type Html, html } from '../../html.ts';
 import { publicRefusal } from '../../http/errors.ts';
 import { publicPath } from '../../http/public-path.ts';

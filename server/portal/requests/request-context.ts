@@ -2,7 +2,7 @@ import type { Person } from '../../../shared/actor.ts';
 import type { Config } from '../../../shared/config/config.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
-import type { ErrorDetails } from '../../../shared/refusal.ts';
+import type { ErrorDetails } from '../../../shared/refusals.ts';
 import type { Session } from '../../../shared/sign-in/sessions.ts';
 import type { Html } from '../../html.ts';
 import type { RequestState } from '../../http/request-state.ts';

@@ -1,6 +1,6 @@
 import type { Permission } from '../../db/key-columns.ts';
 import type { KeyChanges } from '../../db/schema/events.ts';
-import type { Predecessor } from '../../keys/life/successor.ts';
+import type { Predecessor } from '../../keys/grant.ts';
 import type { RateLimit } from '../../limits/rate-limit.ts';
 import {
   code,

@@ -16,7 +16,7 @@ import { withTables } from '../../../shared/db/tables.ts';
 import { checkDatabase } from '../../../shared/files/check.ts';
 import { readLastBackup } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
+import { rejectKey } from '../../../shared/keys/life.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { openTerminal } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';

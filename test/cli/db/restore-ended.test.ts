@@ -6,7 +6,7 @@ import { openBare } from '../../../shared/db/connect.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps, type Deps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
+import { rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life.ts';
 import { listLog } from '../../../shared/log.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { readBackendToken, removeToken } from '../../../shared/tokens.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { listKeys, showKey } from '../../../shared/keys/view.ts';
+import { listKeys } from '../../../shared/keys/list.ts';
+import { showKey } from '../../../shared/keys/view.ts';
 import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';

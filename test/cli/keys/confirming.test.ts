@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { flagName } from '../../../cli/keys/inputs.ts';
-import { factsOf } from '../../../shared/keys/input-rules.ts';
-import { typedText } from '../../../shared/keys/input-text.ts';
+import { factsOf, typedText } from '../../../shared/keys/inputs.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { keyHistory, listKeys, showKey } from '../../../shared/keys/view.ts';
+import { listKeys } from '../../../shared/keys/list.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { KEY, openTerminal, type Terminal } from '../../support/commands.ts';
 import { DESCRIPTION, issue, mails, request } from '../../support/keys.ts';

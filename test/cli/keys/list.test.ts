@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { keysText } from '../../../cli/keys/print.ts';
-import { listKeys } from '../../../shared/keys/view.ts';
+import { listKeys } from '../../../shared/keys/list.ts';
 import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { columnsOf, wrapLine } from '../../../cli/terminal/output.ts';
-import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
+import { rejectKey, withdrawKey } from '../../../shared/keys/life.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { openTerminal, runCommand } from '../../support/commands.ts';
 import { DESCRIPTION, otherCase, request, UNKNOWN_KEY, unknownButAlike } from '../../support/keys.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { userName } from '../../../shared/actor.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
-import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
-import { userName } from '../../../shared/user.ts';
+import { rejectKey } from '../../../shared/keys/life.ts';
 import { profilectl } from '../../support/cli.ts';
 import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';

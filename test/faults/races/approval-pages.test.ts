@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { keyRevision } from '../../../shared/keys/revision.ts';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';

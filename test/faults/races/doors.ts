@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { keyRevision } from '../../../shared/keys/revision.ts';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import { type LineChild, startLineChild } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
 import { request } from '../../support/keys.ts';

@@ -7,7 +7,7 @@ import type { Deps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
-import { changeKey, editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
+import { changeKey, editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life.ts';
 import type { Verifier } from '../../../shared/keys/verify.ts';
 import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view.ts';
 import type { Delivery } from '../../../shared/mail/send.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { ERROR_STATUSES } from '../../../server/http/errors.ts';
-import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
+import { revokeKey } from '../../../shared/keys/life.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { get, startTestServer } from '../../support/http.ts';

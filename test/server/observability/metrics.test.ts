@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createMetrics } from '../../../server/observability/metrics.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
-import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
+import { revokeKey } from '../../../shared/keys/life.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { issue, keyIn, moveByAdmin, request } from '../../support/keys.ts';

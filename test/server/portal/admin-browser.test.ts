@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { addAdmin } from '../../../shared/admins.ts';
-import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
+import { rejectKey } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import {
   addAuthenticator,

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { routeOf } from '../../../server/http/other-requests.ts';
-import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { createCodeDesk, requestCode } from '../../../shared/sign-in/codes.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';

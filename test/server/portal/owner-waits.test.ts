@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createPortalServices } from '../../../server/portal/services.ts';
-import { listKeys } from '../../../shared/keys/view.ts';
+import { listKeys } from '../../../shared/keys/list.ts';
 import { DESCRIPTION, request, waitingWhile } from '../../support/keys.ts';
 import { ADA, ask, ownerWorld, visit } from '../../support/pages.ts';
 import { changeByHand } from '../../support/profiles.ts';

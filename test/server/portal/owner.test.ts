@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/key-columns.ts';
-import { changeKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
+import { changeKey, withdrawKey } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { get } from '../../support/http.ts';
 import { approveKey, DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';

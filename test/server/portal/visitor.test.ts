@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin } from '../../../shared/admins.ts';
-import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { issue } from '../../support/keys.ts';
 import { ADA, type Answer, pageRecorder, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';

@@ -3,7 +3,7 @@ import { createLog } from '../../../server/observability/log.ts';
 import { startOutboxTimer, TRUSTED_AFTER_MS } from '../../../server/upkeep/outbox.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
-import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
+import { revokeKey } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import type { Mailer } from '../../../shared/mail/send.ts';
 import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { rejectKey, withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
+import { rejectKey, withdrawKey } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import { parseMailUrl } from '../../../shared/mail/target.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { outcomeOf } from '../../../shared/approval/outcome.ts';
+import { outcomeOf } from '../../../shared/approval/attempt.ts';
 import { MOVES, VOIDING_CHANGES, VOIDING_EVENTS } from '../../../shared/keys/key.ts';
 import type { HistoryView } from '../../../shared/keys/view.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { AppError } from '../../../shared/errors.ts';
-import { editKey, rejectKey } from '../../../shared/keys/life/lifecycle.ts';
+import { editKey, rejectKey } from '../../../shared/keys/life.ts';
 import { issue, request } from '../../support/keys.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';

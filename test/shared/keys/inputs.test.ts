@@ -4,9 +4,8 @@ import { readFlags } from '../../../cli/keys/inputs.ts';
 import { decidedFields } from '../../../server/portal/admin/decision-forms.ts';
 import { readFields } from '../../../server/portal/requests/operation-form.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { factsOf } from '../../../shared/keys/input-rules.ts';
-import { readTyped } from '../../../shared/keys/input-text.ts';
-import { FIELDS, GRANT, parseInput } from '../../../shared/keys/inputs.ts';
+import { FIELDS, GRANT, parseInput } from '../../../shared/keys/fields.ts';
+import { factsOf, readTyped } from '../../../shared/keys/inputs.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { testClock } from '../../support/world.ts';
 

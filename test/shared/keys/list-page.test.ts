@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
-import type { ListInput } from '../../../shared/keys/inputs.ts';
-import { withdrawKey } from '../../../shared/keys/life/lifecycle.ts';
+import type { ListInput } from '../../../shared/keys/fields.ts';
+import { withdrawKey } from '../../../shared/keys/life.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';

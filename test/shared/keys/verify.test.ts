@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { revokeKey } from '../../../shared/keys/life/lifecycle.ts';
+import { revokeKey } from '../../../shared/keys/life.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { prepareVerifier } from '../../../shared/keys/verify.ts';
 import { showKey } from '../../../shared/keys/view.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { rejectKey } from '../../../shared/keys/life/lifecycle.ts';
+import { rejectKey } from '../../../shared/keys/life.ts';
 import { countOlder } from '../../../shared/keys/list.ts';
 import { request } from '../../support/keys.ts';
 import { ownerWorld } from '../../support/pages.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../../cli/keys/context.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { readStatus } from '../../../shared/files/status.ts';
-import { revokeLeakedKeys } from '../../../shared/keys/life/revoke-leaked.ts';
+import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
 import { sendDueMails, startSmtp, startWebhook, status } from '../../support/mail.ts';

@@ -1,9 +1,15 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { checkDatabase } from '../../../shared/files/check.ts';
-import { USAGE_DAYS } from '../../../shared/usage/outcomes.ts';
-import { countUsage, createUsage, dayOf, dropOldUsage, prepareUsageRows } from '../../../shared/usage/usage.ts';
-import { keyUsage } from '../../../shared/usage/usage-view.ts';
+import {
+  countUsage,
+  createUsage,
+  dayOf,
+  dropOldUsage,
+  keyUsage,
+  prepareUsageRows,
+  USAGE_DAYS,
+} from '../../../shared/usage/usage.ts';
 import { issue } from '../../support/keys.ts';
 import { eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { saveUsage } from '../../support/storage.ts';

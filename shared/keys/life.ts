@@ -1,14 +1,18 @@
-import { and, eq, gte, lt, ne, sql } from 'drizzle-orm';
-import type { Actor } from '../../actor.ts';
-import { DAY_MS, isoTime } from '../../clock.ts';
-import type { Db, Tx } from '../../db/connect.ts';
-import { events } from '../../db/schema/events.ts';
-import { apiKeys } from '../../db/schema/keys.ts';
-import { writeNow } from '../../db/write.ts';
-import type { Deps } from '../../deps.ts';
-import { AppError } from '../../errors.ts';
-import { type KeyNews, mailOwner, tellAdmins } from '../../mail/outbox.ts';
-import type { Text } from '../../mail/texts/compose.ts';
+import { and, eq, gte, inArray, lt, ne, sql } from 'drizzle-orm';
+import { type Actor, SERVICE } from '../actor.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import type { KeyEventName } from '../db/event-columns.ts';
+import type { StoredState } from '../db/key-columns.ts';
+import { keepQuery } from '../db/prepared-query.ts';
+import { events } from '../db/schema/events.ts';
+import { apiKeys } from '../db/schema/keys.ts';
+import { write, writeNow } from '../db/write.ts';
+import type { Deps } from '../deps.ts';
+import { AppError } from '../errors.ts';
+import type { Act } from '../events.ts';
+import { type KeyNews, type MailConfig, mailFormerAddress, mailOwner, tellAdmins } from '../mail/outbox.ts';
+import type { Text } from '../mail/texts/compose.ts';
 import {
   changeMail,
   rejectionMail,
@@ -17,29 +21,30 @@ import {
   revocationMail,
   submissionMail,
   suspensionMail,
-} from '../../mail/texts/key-mails.ts';
-import { requestMail } from '../../mail/texts/other-mails.ts';
-import { findProfile } from '../../profiles/find.ts';
-import { refuseUnlikeProfile } from '../../profiles/profile-version.ts';
-import { cleanForTerminal } from '../../text.ts';
-import { refuseTimePast } from '../expiry.ts';
-import type { KeyChange, KeyRequest } from '../inputs.ts';
-import { KEYS_PER_PROFILE, type Move, SECRET_HOLDERS, stateAt } from '../key.ts';
+} from '../mail/texts/key-mails.ts';
+import { exposureMail, requestMail } from '../mail/texts/other-mails.ts';
+import { findProfile } from '../profiles/find.ts';
+import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
+import { cleanForTerminal } from '../text.ts';
+import type { KeyChange, KeyRequest } from './fields.ts';
+import { ALREADY_SO, checkSuccession, type NewGrant, setGrant } from './grant.ts';
+import { refuseTimePast } from './inputs.ts';
+import { hasSecret, KEYS_PER_PROFILE, type Move, SECRET_HOLDERS, SLOT_HOLDERS, stateAt } from './key.ts';
 import {
   type ApiKey,
   addKeyEvent,
+  approvable,
+  closeAttempts,
   moveKey,
   type Owner,
   reachableAddress,
   readKey,
   readOwnerById,
   refuseState,
+  refuseUnlikeKey,
   slotHolders,
-} from '../record.ts';
-import { refuseUnlikeKey } from '../revision.ts';
-import { newIdentifier } from '../secret.ts';
-import { ALREADY_SO, type NewGrant, setGrant } from './grant.ts';
-import { checkSuccession } from './successor.ts';
+} from './record.ts';
+import { identifierOfSecret, newIdentifier, secretMatches } from './secret.ts';
 
 // Everything in the life of a key except its approval (`shared/approval/`). Each function checks the rules, changes the database
 // and stores the mails in one immediate transaction; `shared/mail/outbox.ts` sends them.
@@ -280,4 +285,105 @@ function refuseManyToday(tx: Tx, owner: Pick<Owner, 'id' | 'username'>, event: k
     `The profile ${owner.username} has ${DONE[event](MAX_PER_DAY)} today, which is the daily limit. Try again after ${isoTime(tomorrowMs)}.`,
     { retryAfterSeconds: Math.ceil((tomorrowMs - nowMs) / 1000) },
   );
+}
+
+// The effects of a change of a profile on its keys, in the same transaction. An import may change very many profiles while it
+// holds the write lock, so the queries are prepared once.
+
+/**
+ * Handles a change or removal of a profile's e-mail address: voids open attempts to approve its keys, since their mails go to
+ * the former address, adds an event to its pending requests, and notifies the former address.
+ */
+export function noteAddressChange(
+  tx: Tx,
+  config: MailConfig,
+  change: { profileId: number; formerEmail: string },
+  act: Act,
+): void {
+  noteOnKeys(tx, { profileId: change.profileId, states: ['pending'], event: 'address changed' }, act);
+  mailFormerAddress(tx, config, change, act);
+}
+
+/**
+ * Handles a ban or its end: voids open attempts to approve the profile's keys, and adds an event to each pending, Active or
+ * suspended key. Keys keep their state; the ban is read from the profile.
+ */
+export function noteBan(tx: Tx, { profileId, isBanned }: { profileId: number; isBanned: boolean }, act: Act): void {
+  const event = isBanned ? 'profile banned' : 'profile unbanned';
+  noteOnKeys(tx, { profileId, states: SLOT_HOLDERS, event }, act);
+}
+
+function noteOnKeys(
+  tx: Tx,
+  { profileId, states, event }: { profileId: number; states: readonly StoredState[]; event: KeyEventName },
+  act: Act,
+): void {
+  const keys = slotHoldersOf(tx)
+    .all({ profileId })
+    .filter((key) => states.includes(key.state) && stateAt(key, act.atMs) === key.state);
+  for (const key of keys) noteOnKey(tx, key, event, act);
+}
+
+const slotHoldersOf = keepQuery((db) =>
+  db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.profileId, sql.placeholder('profileId')), inArray(apiKeys.state, SLOT_HOLDERS)))
+    .prepare(),
+);
+
+function noteOnKey(tx: Tx, key: ApiKey, event: KeyEventName, act: Act): void {
+  const { open } = approvable(tx, key);
+  if (open !== null) {
+    const attemptNumber = key.attemptNumber + 1;
+    tx.update(apiKeys).set({ attemptNumber }).where(eq(apiKeys.identifier, key.identifier)).run();
+    closeAttempts(tx, key.identifier, 'voided');
+  }
+  addKeyEvent(tx, key, act, event, open === null ? undefined : { attempt: open.number });
+}
+
+/** The reason in the history and in the mail to the owner. */
+const LEAKED_REASON =
+  'Somebody pasted the secret of this key on the page “Found a secret?”, without signing in, so others may know it.';
+
+/** How many secrets in one piece of text are tried; a leaked file may contain several. */
+const MAX_SECRETS = 10;
+
+/** Looked up if the text has no secret, so that the same work is done. No key has this identifier. */
+const NO_SECRET = { secret: '', identifier: '--------' };
+
+/**
+ * Revokes the Active or suspended keys whose secrets are in a piece of text, at most ten, and notifies their owners,
+ * ADMIN_EMAIL and ADMIN_WEBHOOK_URL. Every text causes one write transaction with at least one lookup, and nothing is returned,
+ * so that the response does not show which secrets work.
+ * Throws `refused` if the database can't be written.
+ */
+export function revokeLeakedKeys(deps: Deps, text: string): void {
+  const found = secretsIn(text);
+  write(deps.db, (tx) => {
+    const nowMs = deps.clock.nowMs();
+    for (const { secret, identifier } of found) {
+      const key = tx.select().from(apiKeys).where(eq(apiKeys.identifier, identifier)).get();
+      const isRight = secretMatches(secret, key?.secretHash ?? null);
+      if (key !== undefined && isRight && hasSecret(stateAt(key, nowMs))) revokeLeakedKey(tx, deps, key, nowMs);
+    }
+  });
+}
+
+function secretsIn(text: string): { secret: string; identifier: string }[] {
+  const secrets = new Set(text.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? []);
+  const found = [...secrets].flatMap((secret) => {
+    const identifier = identifierOfSecret(secret);
+    return identifier === null ? [] : [{ secret, identifier }];
+  });
+  return found.length === 0 ? [NO_SECRET] : found.slice(0, MAX_SECRETS);
+}
+
+function revokeLeakedKey(tx: Tx, { config }: Deps, key: ApiKey, nowMs: number): void {
+  const act = { by: SERVICE, atMs: nowMs };
+  moveKey(tx, key, 'revoke', act, { detail: { reason: LEAKED_REASON } });
+  const said = { reason: LEAKED_REASON, isOwnDoing: false };
+  mailOwner(tx, config, key.identifier, (news) => revocationMail({ ...news, ...said }), act);
+  const sentenceOf = (about: string) => `The secret of ${about} was found, and the key was revoked.`;
+  tellAdmins(tx, config, key.identifier, { textOf: exposureMail, sentenceOf }, act);
 }

@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { APPROVAL_LEASE_MS } from '../../../../shared/deps.ts';
-import { requestKey, revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
-import { showKey } from '../../../../shared/keys/view.ts';
-import { approveKey, DESCRIPTION, issue, mails, request, waitingForLock } from '../../../support/keys.ts';
-import { insertProfile } from '../../../support/profiles.ts';
-import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
+import { APPROVAL_LEASE_MS } from '../../../shared/deps.ts';
+import { requestKey, revokeKey } from '../../../shared/keys/life.ts';
+import { showKey } from '../../../shared/keys/view.ts';
+import { approveKey, DESCRIPTION, issue, mails, request, waitingForLock } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 // Changing a key may have to wait for the write lock, for example during an import. Rules about time then apply as of the moment
 // at which the lock is acquired, not when the command began.

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Person } from '../../../../shared/actor.ts';
-import { DAY_MS } from '../../../../shared/clock.ts';
-import { exitCodeOf, refusalOf } from '../../../../shared/errors.ts';
-import { editKey, requestKey, withdrawKey } from '../../../../shared/keys/life/lifecycle.ts';
-import { DESCRIPTION } from '../../../support/keys.ts';
-import { insertProfile } from '../../../support/profiles.ts';
-import { rounds } from '../../../support/rounds.ts';
-import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
+import type { Person } from '../../../shared/actor.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { exitCodeOf, refusalOf } from '../../../shared/errors.ts';
+import { editKey, requestKey, withdrawKey } from '../../../shared/keys/life.ts';
+import { DESCRIPTION } from '../../support/keys.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { rounds } from '../../support/rounds.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const OWNER = { kind: 'owner', name: 'owner', profileId: 1 } as const;
 const HOUR_MS = 3_600_000;

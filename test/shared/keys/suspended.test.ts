@@ -1,16 +1,15 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { DAY_MS } from '../../../../shared/clock.ts';
-import { changeKey } from '../../../../shared/keys/life/lifecycle.ts';
-import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
-import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
-import { OPERATIONS, perform } from '../../../../shared/operations.ts';
-import { countProfiles } from '../../../../shared/profiles/list.ts';
-import { get, startTestServer } from '../../../support/http.ts';
-import { approveKey, issue, keysListed, mails, moveByAdmin, request } from '../../../support/keys.ts';
-import { sendDueMails } from '../../../support/mail.ts';
-import { changeByHand, eraseProfile, insertProfile } from '../../../support/profiles.ts';
-import { readingOf } from '../../../support/reading.ts';
-import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { changeKey, revokeLeakedKeys } from '../../../shared/keys/life.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { countProfiles } from '../../../shared/profiles/list.ts';
+import { get, startTestServer } from '../../support/http.ts';
+import { approveKey, issue, keysListed, mails, moveByAdmin, request } from '../../support/keys.ts';
+import { sendDueMails } from '../../support/mail.ts';
+import { changeByHand, eraseProfile, insertProfile } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 // A suspended key keeps its secret, slot and grant, but its requests are refused.
 

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'bun:test';
-import { DAY_MS } from '../../../../shared/clock.ts';
-import type { Deps } from '../../../../shared/deps.ts';
-import type { Grant } from '../../../../shared/keys/inputs.ts';
-import { changeKey, revokeKey } from '../../../../shared/keys/life/lifecycle.ts';
-import { prefillFrom } from '../../../../shared/keys/life/successor.ts';
-import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
-import { OPERATIONS, perform } from '../../../../shared/operations.ts';
-import { approveKey, issue, keyIn, mailedSecrets, mails, request } from '../../../support/keys.ts';
-import { sendDueMails } from '../../../support/mail.ts';
-import { eraseProfile, insertProfile } from '../../../support/profiles.ts';
-import { readingOf } from '../../../support/reading.ts';
-import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import type { Deps } from '../../../shared/deps.ts';
+import type { Grant } from '../../../shared/keys/fields.ts';
+import { prefillFrom } from '../../../shared/keys/grant.ts';
+import { changeKey, revokeKey } from '../../../shared/keys/life.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { OPERATIONS, perform } from '../../../shared/operations.ts';
+import { approveKey, issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
+import { sendDueMails } from '../../support/mail.ts';
+import { eraseProfile, insertProfile } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 /** A database with an Active key, and functions that request its successor and approve that. */
 async function world(grant: Grant = {}) {

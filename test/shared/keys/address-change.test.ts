@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { DAY_MS } from '../../../../shared/clock.ts';
-import { AppError } from '../../../../shared/errors.ts';
-import { rejectKey } from '../../../../shared/keys/life/lifecycle.ts';
-import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
-import { createMailer } from '../../../../shared/mail/send.ts';
-import { parseMailUrl } from '../../../../shared/mail/target.ts';
-import { approveKey, request } from '../../../support/keys.ts';
-import { sendDueMails, startSmtp } from '../../../support/mail.ts';
-import { changeByHand, eraseProfile, importLines } from '../../../support/profiles.ts';
-import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { rejectKey } from '../../../shared/keys/life.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { createMailer } from '../../../shared/mail/send.ts';
+import { parseMailUrl } from '../../../shared/mail/target.ts';
+import { approveKey, request } from '../../support/keys.ts';
+import { sendDueMails, startSmtp } from '../../support/mail.ts';
+import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
 const EVE = { id: 8, username: 'Eve', email: 'eve@example.org' };

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Db } from '../../../../shared/db/connect.ts';
-import { KEY_STATES, type KeyState } from '../../../../shared/db/key-columns.ts';
-import { parseExpiry } from '../../../../shared/keys/expiry.ts';
-import type { ListInput } from '../../../../shared/keys/inputs.ts';
-import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../../shared/keys/life/lifecycle.ts';
-import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
-import { approveKey, DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../../support/keys.ts';
-import { eraseProfile, insertProfile } from '../../../support/profiles.ts';
-import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
+import type { Db } from '../../../shared/db/connect.ts';
+import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
+import type { ListInput } from '../../../shared/keys/fields.ts';
+import { parseExpiry } from '../../../shared/keys/inputs.ts';
+import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { approveKey, DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../support/keys.ts';
+import { eraseProfile, insertProfile } from '../../support/profiles.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const clock = testClock();
 const deps = { ...testDeps({ clock }), clock };

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { revokeLeakedKeys } from '../../../../shared/keys/life/revoke-leaked.ts';
-import { newSecret } from '../../../../shared/keys/secret.ts';
-import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
-import { issue, mails, request } from '../../../support/keys.ts';
-import { sendDueMails } from '../../../support/mail.ts';
-import { insertProfile } from '../../../support/profiles.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
+import { newSecret } from '../../../shared/keys/secret.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { issue, mails, request } from '../../support/keys.ts';
+import { sendDueMails } from '../../support/mail.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 let clock = testClock();
 let deps = testDeps({ clock });

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import { performAndSend } from '../../../../cli/keys/context.ts';
-import { DAY_MS } from '../../../../shared/clock.ts';
-import type { Permission } from '../../../../shared/db/key-columns.ts';
-import type { KeyChange } from '../../../../shared/keys/inputs.ts';
-import { keyHistory, showKey } from '../../../../shared/keys/view.ts';
-import { OPERATIONS } from '../../../../shared/operations.ts';
-import { issue, keyIn, mails, waitingForLock } from '../../../support/keys.ts';
-import { sendDueMails } from '../../../support/mail.ts';
-import { insertProfile } from '../../../support/profiles.ts';
-import { readingOf } from '../../../support/reading.ts';
-import { onBox, refusal, testClock, testDeps } from '../../../support/world.ts';
+import { performAndSend } from '../../../cli/keys/context.ts';
+import { DAY_MS } from '../../../shared/clock.ts';
+import type { Permission } from '../../../shared/db/key-columns.ts';
+import type { KeyChange } from '../../../shared/keys/fields.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { OPERATIONS } from '../../../shared/operations.ts';
+import { issue, keyIn, mails, waitingForLock } from '../../support/keys.ts';
+import { sendDueMails } from '../../support/mail.ts';
+import { insertProfile } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const LIMIT = { quota: 60, windowSeconds: 60 };
 

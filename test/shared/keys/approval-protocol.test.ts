@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { canMove, MOVES } from '../../../../shared/keys/key.ts';
-import { type Approvable, closingResult, decideBegin, mayActivate } from '../../../../shared/keys/life/approval.ts';
+import { type Approvable, canMove, closingResult, decideBegin, MOVES, mayActivate } from '../../../shared/keys/key.ts';
 
 // Every interleaving of several approvers, withdrawals, rejections, revocations, crashes, lost acknowledgements and expired
 // leases, on the pure decisions of the product. A step is one transaction or one outcome of the mail server; nothing smaller
