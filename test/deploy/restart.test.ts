@@ -9,7 +9,7 @@ import { testDeps } from '../support/world.ts';
 
 // A real server process that is restarted behind Caddy with the project's configuration, while clients send requests.
 
-const RESTARTS = rounds(3);
+const RESTARTS = rounds(1);
 const CLIENTS = 8;
 
 /** A client's longest pause between two requests; without pauses, clients would use the whole processor. */

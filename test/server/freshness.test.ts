@@ -10,7 +10,7 @@ import { testDeps } from '../support/world.ts';
 
 const PROFILES = 20;
 /** Half by an operator's own SQL, half by imports, which pause between batches. */
-const COMMITS = 2 * rounds(100);
+const COMMITS = 2 * rounds(25);
 
 /** A lookup that begins at least this long after a commit sees it; a page of the board, a second after it. */
 const BOUND_MS = { lookup: 10, board: 1_000 };

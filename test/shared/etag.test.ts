@@ -26,7 +26,7 @@ test('a body that differs in one byte, in its length or in the order of its part
       body[index % bytes] = 0;
       expect(etagOf(body)).not.toBe(tag);
     }),
-    { numRuns: rounds(50) },
+    { numRuns: rounds(13) },
   );
   const [one, other] = [Buffer.alloc(65_536, 1), Buffer.alloc(65_536, 2)];
   expect(etagOf(Buffer.concat([one, other]))).not.toBe(etagOf(Buffer.concat([other, one])));

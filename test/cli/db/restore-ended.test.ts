@@ -204,7 +204,7 @@ test('a restore that is killed at any moment leaves the old database, or the new
   const startedMs = performance.now();
   expect((await restore(join(folder, 'other.db'))).code).toBe(0);
   const usualMs = performance.now() - startedMs;
-  const kills = rounds(5);
+  const kills = rounds(2);
   const random = seededRandom('killed restores');
   for (let kill = 0; kill < kills; kill++) {
     const child = Bun.spawn(profilectlWords(['db', 'restore', file, '--yes', '--db', db]), {

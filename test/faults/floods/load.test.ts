@@ -15,7 +15,7 @@ import { testDeps } from '../../support/world.ts';
 
 /** Several batches of an import. */
 const PROFILES = 1_000;
-const VERSIONS = 1 + rounds(3);
+const VERSIONS = 1 + rounds(1);
 
 /** The pause between exports and between VACUUMs, in which the imports get the lock on a slow machine, too. */
 const PAUSE_MS = 200;
@@ -178,7 +178,7 @@ test('an import killed at any moment stores each batch completely or not at all,
   const file = join(deps.folder, 'killed.jsonl');
   const isBegun = sqlite.prepare("SELECT 1 FROM profiles WHERE id = 1 AND profile ->> 'displayName' = ?");
   // The first import measures how long one takes here; the last one completes what the killed ones left.
-  const parts = fc.sample(fc.integer({ min: 20, max: 110 }), rounds(8));
+  const parts = fc.sample(fc.integer({ min: 20, max: 110 }), rounds(2));
   const ends: (number | 'when a batch is in' | null)[] = [null, ...parts, 'when a batch is in', null];
   let wholeMs = 0;
   for (const [at, end] of ends.entries()) {

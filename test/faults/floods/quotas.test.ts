@@ -35,7 +35,7 @@ describe('when a server process ends', () => {
   test('SIGKILL at any moment loses at most the last two seconds and never counts unsent requests', async () => {
     const losses: number[] = [];
     // One after long enough that the first requests must have been saved, and others at any moment.
-    const waiting = [2_200 + random() * 800, ...fc.sample(fc.integer({ min: 50, max: 2_800 }), rounds(3))];
+    const waiting = [2_200 + random() * 800, ...fc.sample(fc.integer({ min: 50, max: 2_800 }), rounds(1))];
     const runs = waiting.length;
     const kill = async (afterMs: number): Promise<void> => {
       const { secret, variables } = await world();
@@ -121,7 +121,7 @@ test('failed authentications never use a key’s quota, even if they name the ke
     secret.toLowerCase(),
     identifier,
   ];
-  for (let turn = 0; turn < rounds(40); turn++) {
+  for (let turn = 0; turn < rounds(10); turn++) {
     for (const text of wrong) expect([401, 429]).toContain((await get(server, '/api/lookup/uid/1', text)).status);
     if (turn % 10 === 0) server.deps.clock.advance(61_000);
   }
@@ -131,7 +131,7 @@ test('failed authentications never use a key’s quota, even if they name the ke
 });
 
 test('a key with used-up default limits takes less than 10 kB, and is restored', async () => {
-  const words = [join(import.meta.dir, 'quotas-child.ts'), `${rounds(10_000)}`];
+  const words = [join(import.meta.dir, 'quotas-child.ts'), `${rounds(2_500)}`];
   // Not with the settings of test processes, which keep freed memory.
   const options = { env: cleanEnvironment(), stdout: 'pipe', stderr: 'inherit' } as const;
   const child = Bun.spawn([process.execPath, ...words], options);
@@ -197,7 +197,7 @@ describe('the RateLimit headers are correct', () => {
           expect([passesAt(now + wait * 1_000), passesAt(now + (wait - 1) * 1_000)]).toEqual([true, false]);
         }
       }),
-      { numRuns: rounds(30) },
+      { numRuns: rounds(8) },
     );
   }, 60_000);
 });

@@ -25,7 +25,7 @@ function variablesOf(databasePath: string, url: string): Record<string, string> 
 
 /** Each command is killed at a different moment: some before the mail server receives anything, some after. */
 test('whenever a reject command is killed, the owner is mailed exactly what it has decided', async () => {
-  const commands = rounds(24);
+  const commands = rounds(6);
   const random = seededRandom('killed commands that reject');
   const children = new Map<string, { kill: (signal: NodeJS.Signals) => void }>();
   const identifierIn = (raw: string) => /Subject: Your API key request (\w+) was rejected/.exec(raw)?.[1] ?? '';

@@ -192,9 +192,9 @@ describe('approvals that are killed', () => {
       expect(await countAccepted(world, all)).toBe(1);
     };
     const tookMs = Math.min(...(await Promise.all(worlds.map(timeApproval))));
-    const parts = fc.sample(fc.integer({ min: 20, max: 180 }), rounds(84));
+    const parts = fc.sample(fc.integer({ min: 20, max: 180 }), rounds(21));
     const instants = parts.map((part) => (tookMs * part) / 100);
-    const kills: Kill[] = [...Array.from({ length: rounds(4) }, () => STAGES).flat(), ...instants];
+    const kills: Kill[] = [...Array.from({ length: rounds(1) }, () => STAGES).flat(), ...instants];
     await Promise.all(
       worlds.map(async (world) => {
         for (let kill = kills.pop(); kill !== undefined; kill = kills.pop()) await runOne(world, kill);
@@ -205,8 +205,8 @@ describe('approvals that are killed', () => {
       expect(db.$client.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
       expect(db.$client.query('PRAGMA foreign_key_check').all()).toEqual([]);
     }
-    expect(outcomes['activated: Active']).toBe(rounds(4));
-    expect(outcomes['accepted, before activation: pending']).toBe(rounds(4));
+    expect(outcomes['activated: Active']).toBe(rounds(1));
+    expect(outcomes['accepted, before activation: pending']).toBe(rounds(1));
   }, 240_000);
 });
 
@@ -227,7 +227,7 @@ test('the server accepts one mailed secret for each Active key, and no other', a
 test('neither a mailed secret nor its random part is in the database or its write-ahead log', () => {
   const everyMail = [...received, ...worlds.flatMap(mails)];
   const mailed = everyMail.flatMap((mail) => mail.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? []);
-  expect(mailed.length).toBeGreaterThan(rounds(100));
+  expect(mailed.length).toBeGreaterThan(rounds(25));
   for (const { folder } of worlds) {
     const files = readdirSync(folder).filter((name) => name.startsWith('profiles'));
     expect(files.length).toBeGreaterThanOrEqual(2);

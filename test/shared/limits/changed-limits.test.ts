@@ -97,7 +97,7 @@ describe('changed limits', () => {
       fc.property(exact, ([first, steps]) => {
         run(first, steps, ({ admitted, room, count }) => expect(admitted).toBe(count <= room));
       }),
-      { numRuns: rounds(40) },
+      { numRuns: rounds(10) },
     );
   }, 60_000);
 
@@ -109,7 +109,7 @@ describe('changed limits', () => {
           else if (!admitted) expect(room - count).toBeLessThan(2 * Math.ceil(9_000 / 1_024));
         });
       }),
-      { numRuns: rounds(20) },
+      { numRuns: rounds(5) },
     );
   }, 60_000);
 });

@@ -71,7 +71,7 @@ describe('several limits and any cost, compared with a naive record of all reque
           }
         }
       }),
-      { numRuns: rounds(150) },
+      { numRuns: rounds(38) },
     );
   });
 });

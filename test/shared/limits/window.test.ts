@@ -100,7 +100,7 @@ describe('admission', () => {
           expect(window.remaining).toBe(wait === null ? left - count : left);
         });
       }),
-      { numRuns: rounds(300) },
+      { numRuns: rounds(75) },
     );
   });
 
@@ -115,7 +115,7 @@ describe('admission', () => {
           expect(window.remaining).toBeGreaterThan(really - limit.quota / 1_000);
         });
       }),
-      { numRuns: rounds(60) },
+      { numRuns: rounds(15) },
     );
   });
 
@@ -128,7 +128,7 @@ describe('admission', () => {
           expect(span).toBeGreaterThan(limit.windowSeconds * 1000);
         }
       }),
-      { numRuns: rounds(300) },
+      { numRuns: rounds(75) },
     );
   });
 
@@ -146,7 +146,7 @@ describe('admission', () => {
           expect(roomAt(window, now + wait - TICK_MS)).toBeLessThan(count);
         });
       }),
-      { numRuns: rounds(200) },
+      { numRuns: rounds(50) },
     );
   });
 
@@ -161,7 +161,7 @@ describe('admission', () => {
           expect(later.remaining).toBe(remaining);
         });
       }),
-      { numRuns: rounds(200) },
+      { numRuns: rounds(50) },
     );
   });
 });

@@ -61,7 +61,7 @@ describe('ranks', () => {
         expect(shown).toEqual(wanted);
         db.$client.close();
       }),
-      { numRuns: rounds(10) },
+      { numRuns: rounds(3) },
     );
   });
 });

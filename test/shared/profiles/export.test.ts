@@ -67,7 +67,7 @@ describe('an export after an import', () => {
         await importLines(to, first.trimEnd().split('\n'));
         expect(await exportText(to)).toBe(first);
       }),
-      { numRuns: rounds(20) },
+      { numRuns: rounds(5) },
     );
   });
 });

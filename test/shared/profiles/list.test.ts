@@ -73,7 +73,7 @@ test('any combination of filters finds and counts the right profiles, and pages 
       expect(found).toEqual(wanted);
       expect(countProfiles(deps.db, filter, nowMs)).toBe(wanted.length);
     }),
-    { numRuns: rounds(300) },
+    { numRuns: rounds(75) },
   );
 });
 

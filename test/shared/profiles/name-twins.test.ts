@@ -93,9 +93,9 @@ test('two names with the same folded form never coexist, however they are spelle
         expect(stored.map(([, spelled]) => foldName(spelled))).toEqual(stored.map(([of]) => of));
       },
     ),
-    { numRuns: rounds(250) },
+    { numRuns: rounds(63) },
   );
-  expect(Math.min(refusals, imports)).toBeGreaterThan(rounds(50));
+  expect(Math.min(refusals, imports)).toBeGreaterThan(rounds(13));
 });
 
 test('another spelling of an existing name is refused, and the reason says which profile has it', async () => {
@@ -115,7 +115,7 @@ test('another spelling of an existing name is refused, and the reason says which
       const reason = `the name "${other}" is held by profile 1`;
       expect(refused).toEqual(alike ? [{ line: 2, id: 2, field: 'username', reason }] : []);
     }),
-    { numRuns: rounds(120) },
+    { numRuns: rounds(30) },
   );
 });
 

@@ -14,7 +14,7 @@ const clock = access.clock as ReturnType<typeof testClock>;
 const grace = await enrol(access, 'Grace');
 
 /** How many processes receive the same assertion at the same time. */
-const PROCESSES = 1 + rounds(2);
+const PROCESSES = 1 + rounds(1);
 
 const children = await Promise.all(
   Array.from({ length: PROCESSES }, () =>

@@ -9,7 +9,7 @@ import { startTwo } from './sign-in-acts.ts';
 // If two processes use the same secret at the same time, only one succeeds.
 
 const ADA = { id: 1, username: 'ada', email: 'ada@example.org' };
-const TURNS = rounds(15);
+const TURNS = rounds(4);
 
 const codes = countingCodes();
 const access = testDeps({ random: codes.random });

@@ -141,6 +141,6 @@ test('a file with --as-of changes exactly the profiles that were not written or 
       expect(stored as unknown[]).toEqual(wanted.sort(([a], [b]) => Number(a) - Number(b)));
       deps.db.$client.close();
     }),
-    { numRuns: rounds(80) },
+    { numRuns: rounds(20) },
   );
 }, 120_000);
