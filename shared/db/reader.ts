@@ -89,6 +89,32 @@ export function endView(reader: Reader): void {
   }
 }
 
+/** A page of the leaderboard, or a thousand profiles of a usual size. More of them would only be more to collect. */
+const MAX_KEPT_CHARACTERS = 1_024 * 1_024;
+
+/**
+ * Keeps bodies by name until the next commit of another connection: programs ask for the first pages of the leaderboard, or for
+ * the same hundred profiles, again and again. Call the returned function in a view.
+ */
+export function createKept<T extends { body: string } | null>(reader: Reader): (name: string, read: () => T) => T {
+  const kept = new Map<string, T>();
+  let characters = 0;
+  let commits = -1;
+  return (name, read) => {
+    if (commits !== reader.commits || characters > MAX_KEPT_CHARACTERS) {
+      kept.clear();
+      characters = 0;
+      commits = reader.commits;
+    }
+    const known = kept.get(name);
+    if (known !== undefined) return known;
+    const found = read();
+    kept.set(name, found);
+    characters += name.length + (found?.body.length ?? 0);
+    return found;
+  };
+}
+
 /** Ends the view and closes the connection. */
 export function closeReader(reader: Reader): void {
   endView(reader);

@@ -1,7 +1,6 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
-import { keepQuery } from '../db/prepared-query.ts';
 import { events } from '../db/schema/events.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { hasSecret } from '../keys/key.ts';
@@ -14,7 +13,7 @@ import { addKeyEvent, moveKey } from '../keys/record.ts';
  */
 export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
   const act = { by, atMs: nowMs };
-  for (const key of selectKeys(tx).all({ profileId })) {
+  for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
     if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
     // An expired key too, since its row is still Active or suspended.
     if (hasSecret(key.state)) moveKey(tx, { ...key, expiresAt: null }, 'revoke', act);
@@ -30,13 +29,3 @@ export function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: 
     addKeyEvent(tx, { ...key, profileId: null }, act, 'erased');
   }
 }
-
-// Prepared, since an import may erase very many profiles, most of which have no key.
-
-const selectKeys = keepQuery((db) =>
-  db
-    .select()
-    .from(apiKeys)
-    .where(eq(apiKeys.profileId, sql.placeholder('profileId')))
-    .prepare(),
-);

@@ -4,7 +4,6 @@ import { DAY_MS, isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import type { KeyEventName } from '../db/event-columns.ts';
 import type { StoredState } from '../db/key-columns.ts';
-import { keepQuery } from '../db/prepared-query.ts';
 import { events } from '../db/schema/events.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { write, writeNow } from '../db/write.ts';
@@ -324,13 +323,12 @@ function noteOnKeys(
   for (const key of keys) noteOnKey(tx, key, event, act);
 }
 
-const slotHoldersOf = keepQuery((db) =>
+const slotHoldersOf = (db: Db | Tx) =>
   db
     .select()
     .from(apiKeys)
     .where(and(eq(apiKeys.profileId, sql.placeholder('profileId')), inArray(apiKeys.state, SLOT_HOLDERS)))
-    .prepare(),
-);
+    .prepare();
 
 function noteOnKey(tx: Tx, key: ApiKey, event: KeyEventName, act: Act): void {
   const { open } = approvable(tx, key);

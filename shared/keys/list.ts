@@ -18,7 +18,6 @@ import {
 import type { ActorKind, Person } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import type { KeyState, StoredState } from '../db/key-columns.ts';
-import { keepQuery } from '../db/prepared-query.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
 import type { Deps } from '../deps.ts';
@@ -129,9 +128,7 @@ export function listKeys(
 }
 
 // Prepared once: this halves the time of the first page that owners see.
-const viewsOfProfile = keepQuery((db) =>
-  selectViews(db, eq(apiKeys.profileId, sql.placeholder('profileId'))).prepare(),
-);
+const viewsOfProfile = (db: Db | Tx) => selectViews(db, eq(apiKeys.profileId, sql.placeholder('profileId'))).prepare();
 
 function listRows(db: Db | Tx, filter: KeyFilter, part: ListPage | undefined, nowMs: number): ViewRow[] {
   if (part !== undefined)
@@ -177,7 +174,7 @@ export function countPending({ db }: Pick<Reader, 'db'>): number {
   return row?.count ?? 0;
 }
 
-const besides = keepQuery((db) => {
+const besides = (db: Db | Tx) => {
   const { identifier, profileId } = apiKeys;
   const ofSame = db
     .select({ profileId })
@@ -188,7 +185,7 @@ const besides = keepQuery((db) => {
     .from(apiKeys)
     .where(and(eq(profileId, ofSame), ne(identifier, sql.placeholder('identifier'))))
     .prepare();
-});
+};
 
 /** How many other keys the profile of a key has or had. */
 export function countKeysBeside(db: Db | Tx, identifier: string): number {
@@ -225,7 +222,7 @@ function neighbour({ db, clock }: Reader, own: string, side: 'before' | 'after')
 
 // What owners of pending requests are shown: how many requests are ahead.
 
-const olderThan = keepQuery((db) => {
+const olderThan = (db: Db | Tx) => {
   const { identifier, requestedAt, state } = apiKeys;
   const own = db
     .select({ requestedAt })
@@ -236,7 +233,7 @@ const olderThan = keepQuery((db) => {
     .from(apiKeys)
     .where(and(eq(state, 'pending').inlineParams(), lt(requestedAt, own)))
     .prepare();
-});
+};
 
 /** How many pending requests are older than this one. */
 export function countOlder({ db }: Pick<Reader, 'db'>, identifier: string): number {

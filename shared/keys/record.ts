@@ -3,7 +3,6 @@ import type { Actor, Person } from '../actor.ts';
 import type { Db, Opened, Tx } from '../db/connect.ts';
 import type { KeyEventName } from '../db/event-columns.ts';
 import type { KeyState } from '../db/key-columns.ts';
-import { keepQuery } from '../db/prepared-query.ts';
 import type { EventData } from '../db/schema/events.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { withTables } from '../db/tables.ts';
@@ -21,13 +20,12 @@ export type ApiKey = typeof apiKeys.$inferSelect;
 /** The parts of a key's profile that the rules about keys depend on. */
 export type Owner = Pick<ProfileRow, 'id' | 'username' | 'banned' | 'email'>;
 
-const keyByIdentifier = keepQuery((db) =>
+const keyByIdentifier = (db: Db | Tx) =>
   db
     .select()
     .from(apiKeys)
     .where(eq(apiKeys.identifier, sql.placeholder('identifier')))
-    .prepare(),
-);
+    .prepare();
 
 /** The key with this identifier; with `profileId`, only a key of this profile. Throws `not_found`. */
 export function readKey(db: Db | Tx, identifier: string, profileId?: number): ApiKey {
@@ -40,13 +38,12 @@ export function readKey(db: Db | Tx, identifier: string, profileId?: number): Ap
 /** A row of `key_attempts`. */
 export type StoredAttempt = typeof keyAttempts.$inferSelect;
 
-const openAttemptOf = keepQuery((db) =>
+const openAttemptOf = (db: Db | Tx) =>
   db
     .select()
     .from(keyAttempts)
     .where(and(eq(keyAttempts.identifier, sql.placeholder('identifier')), eq(keyAttempts.result, 'open')))
-    .prepare(),
-);
+    .prepare();
 
 /** The parts of a key that the approval protocol depends on; `openBy` is its open attempt. */
 export function approvable(tx: Db | Tx, key: ApiKey): Approvable & { openBy: StoredAttempt | null } {

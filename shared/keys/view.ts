@@ -4,7 +4,6 @@ import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import type { KeyEventName } from '../db/event-columns.ts';
 import type { AttemptResult, KeyState, Permission, StoredState } from '../db/key-columns.ts';
-import { keepQuery } from '../db/prepared-query.ts';
 import { type EventData, events } from '../db/schema/events.ts';
 import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
@@ -61,14 +60,13 @@ export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 
   return viewOf(row, reader.clock.nowMs(), viewer);
 }
 
-const eventsOfKey = keepQuery((db) =>
+const eventsOfKey = (db: Db | Tx) =>
   db
     .select()
     .from(events)
     .where(and(eq(events.about, sql.placeholder('identifier')), eq(events.subject, 'key')))
     .orderBy(asc(events.id))
-    .prepare(),
-);
+    .prepare();
 
 /** The state to which an entry leads; undefined if it leaves the state as it is. */
 const STATE_AFTER = new Map<string, StoredState>([
@@ -104,7 +102,7 @@ function shownToOwner(event: string, detail: EventData | null): EventData | null
 
 const ABOUT_MAILS: readonly string[] = ['approval refused', 'approval not confirmed'];
 
-const viewOfKey = keepQuery((db) => selectViews(db, eq(apiKeys.identifier, sql.placeholder('identifier'))).prepare());
+const viewOfKey = (db: Db | Tx) => selectViews(db, eq(apiKeys.identifier, sql.placeholder('identifier'))).prepare();
 
 /** The matching keys, each with its owner and latest attempt, in one statement. */
 export function selectViews(db: Db | Tx, where: SQL | undefined) {

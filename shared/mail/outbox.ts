@@ -6,7 +6,6 @@ import { adminPages, ownerPages } from '../config/pages.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/open-beside.ts';
-import { keepQuery, placeholders } from '../db/prepared-query.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { mails, WEBHOOK } from '../db/schema/mails.ts';
 import { profiles } from '../db/schema/profiles.ts';
@@ -35,14 +34,6 @@ type Act = { by: Actor; atMs: number };
 /** A command sends its mails itself; meanwhile the server leaves them alone. */
 const HEAD_START_MS = 60_000;
 
-const insertMail = keepQuery((db) =>
-  db
-    .insert(mails)
-    .values(placeholders('profileId', 'identifier', 'kind', 'to', 'subject', 'body', 'at', 'nextTryAt'))
-    .returning({ id: mails.id })
-    .prepare(),
-);
-
 type Addressed = { profileId: number | null; to: string | null };
 
 /** Stores a mail inside the transaction that it reports. Returns its id. */
@@ -54,7 +45,11 @@ export function storeMail(
   nextTryAt = atMs,
 ): number {
   const mail = { kind, identifier: identifier === '' ? null : identifier, subject, body: text };
-  return insertMail(tx).get({ ...mail, ...to, at: atMs, nextTryAt }).id;
+  return tx
+    .insert(mails)
+    .values({ ...mail, ...to, at: atMs, nextTryAt })
+    .returning({ id: mails.id })
+    .get().id;
 }
 
 /** A mail about a key that an operator changed is first the command's to send. */
@@ -167,7 +162,7 @@ export function mailSignIn(
   storeMail(tx, signInNoticeMail(news), { profileId, to: null }, act);
 }
 
-const mailsOfKind = keepQuery((db) =>
+const mailsOfKind = (db: Db | Tx) =>
   db
     .select({ at: mails.at })
     .from(mails)
@@ -178,16 +173,14 @@ const mailsOfKind = keepQuery((db) =>
         gte(mails.at, sql.placeholder('since')),
       ),
     )
-    .prepare(),
-);
+    .prepare();
 
-const usernameOf = keepQuery((db) =>
+const usernameOf = (db: Db | Tx) =>
   db
     .select({ username: profiles.username })
     .from(profiles)
     .where(eq(profiles.id, sql.placeholder('profileId')))
-    .prepare(),
-);
+    .prepare();
 
 // Sending.
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { type Reader, readInView } from '../db/reader.ts';
+import { createKept, type Reader, readInView } from '../db/reader.ts';
 import { MAX_BODY_BYTES } from './lookup.ts';
 
 /** The maximum number of profiles on the leaderboard. */
@@ -41,7 +41,7 @@ export function prepareLeaderboard(reader: Reader, clock: Pick<Clock, 'monotonic
   let order: Standing[] = [];
   let ranks: number[] = [];
   let readAt = { commits: -1, ms: Number.NEGATIVE_INFINITY };
-  const pages = createPages(reader);
+  const kept = createKept<BoardPage>(reader);
 
   function reorder(): void {
     order = readOrder.values() as Standing[];
@@ -79,23 +79,7 @@ export function prepareLeaderboard(reader: Reader, clock: Pick<Clock, 'monotonic
     return fresh;
   }
 
-  return (limit, offset) => readInView(reader, () => pages(`${limit} ${offset}`, () => pageNow(limit, offset)));
-}
-
-/** More pages than programs read between two commits; a page takes up to 1 MiB. */
-const MAX_PAGES = 20;
-
-/** Keeps pages until the next commit of another connection: all programs read the first ones, at a tenth of the time. */
-function createPages(reader: Reader) {
-  const pages = new Map<string, BoardPage>();
-  let commits = -1;
-  return (name: string, make: () => BoardPage): BoardPage => {
-    if (commits !== reader.commits || pages.size > MAX_PAGES) pages.clear();
-    commits = reader.commits;
-    const made = pages.get(name) ?? make();
-    pages.set(name, made);
-    return made;
-  };
+  return (limit, offset) => readInView(reader, () => kept(`${limit} ${offset}`, () => pageNow(limit, offset)));
 }
 
 /** Competition ranks (1, 2, 2, 4), counted from the beginning of the board, not of a page. */

@@ -1,8 +1,7 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { SimplifiedProfile } from '../api/bodies.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { keepQuery } from '../db/prepared-query.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { AppError } from '../errors.ts';
 import { checkedFold } from './name.ts';
@@ -18,31 +17,19 @@ const COLUMNS = {
 /** The columns of a profile that keys, sign-ins and versions depend on. The e-mail address is private. */
 export type ProfileRow = Pick<typeof profiles.$inferSelect, keyof typeof COLUMNS>;
 
-const rowById = keepQuery((db) =>
-  db
-    .select(COLUMNS)
-    .from(profiles)
-    .where(eq(profiles.id, sql.placeholder('id')))
-    .prepare(),
-);
-
-const rowByName = keepQuery((db) =>
-  db
-    .select(COLUMNS)
-    .from(profileNames)
-    .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
-    .where(eq(profileNames.folded, sql.placeholder('folded')))
-    .prepare(),
-);
-
 /** Reads a profile by its id; undefined if there is none. */
 export function readProfileRow(db: Db | Tx, id: number): ProfileRow | undefined {
-  return rowById(db).get({ id });
+  return db.select(COLUMNS).from(profiles).where(eq(profiles.id, id)).get();
 }
 
 /** Reads the profile with this folded name. The same statement runs for the empty name, which no profile has. */
 export function readRowByName(db: Db | Tx, folded: string): ProfileRow | undefined {
-  return rowByName(db).get({ folded });
+  return db
+    .select(COLUMNS)
+    .from(profileNames)
+    .innerJoin(profiles, eq(profiles.id, profileNames.profileId))
+    .where(eq(profileNames.folded, folded))
+    .get();
 }
 
 /** The refusal if no profile has a name, or the person may not see the profile. */

@@ -1,7 +1,6 @@
 import { and, between, sql } from 'drizzle-orm';
 import { type Clock, DAY_MS, isoTime } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
-import { keepQuery } from '../db/prepared-query.ts';
 import { keyUsage as usage } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -161,8 +160,7 @@ const ofTheseKeys = and(
   between(usage.day, sql.placeholder('first'), sql.placeholder('today')),
 );
 
-// Both queries are prepared once, because an owner's list of keys needs both.
-const rowsOf = keepQuery((db) => db.select().from(usage).where(ofTheseKeys).prepare());
+const rowsOf = (db: Deps['db']) => db.select().from(usage).where(ofTheseKeys).prepare();
 
 /** When each key was last used, in milliseconds since 1970; keys that were not used in the last 400 days are absent. */
 export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers: readonly string[]): Map<string, number> {
@@ -171,14 +169,13 @@ export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers: readon
   return new Map(rows.map(({ identifier, at }) => [identifier, at]));
 }
 
-const lastUsesOf = keepQuery((db) =>
+const lastUsesOf = (db: Deps['db']) =>
   db
     .select({ identifier: usage.identifier, at: sql`max(${usage.lastUsedAt})`.mapWith(usage.lastUsedAt) })
     .from(usage)
     .where(ofTheseKeys)
     .groupBy(usage.identifier)
-    .prepare(),
-);
+    .prepare();
 
 // Later days than today were counted while the clock was ahead.
 function keptDays(nowMs: number): [first: number, today: number] {

@@ -94,3 +94,24 @@ test('a lookup does not count as a view, and does not wait for writers', () => {
   other.$client.run('ROLLBACK');
   other.$client.close();
 });
+
+test('a lookup of many shows each commit, of profiles that were found and of those that were missing', () => {
+  const queries = [
+    { way: 'username', value: 'Bea' },
+    { way: 'uid', value: '9' },
+  ] as const;
+  const found = () => {
+    const { profiles, missing } = JSON.parse(lookup.many(queries));
+    return [profiles.map(({ profile }: { profile: { displayName: string } }) => profile.displayName), missing];
+  };
+  expect(found()).toEqual([[], [{ username: 'Bea' }, { uid: 9 }]]);
+  insertProfile(db, { id: 9, username: 'bea', displayName: 'One' });
+  for (const displayName of ['One', 'Other']) {
+    db.$client.run('UPDATE profiles SET profile = json_set(profile, ?, ?) WHERE id = 9', [
+      '$.displayName',
+      displayName,
+    ]);
+    expect(found()).toEqual([[displayName, displayName], []]);
+    expect(found()).toEqual([[displayName, displayName], []]);
+  }
+});
