@@ -9,7 +9,7 @@ import { AppError } from './errors.ts';
 import { addEvent } from './events.ts';
 import { foldName, nameFault } from './profiles/name.ts';
 import { type Admin, type Invitation, invite, listPasskeys, type Passkey } from './sign-in/passkeys.ts';
-import { relyingPartyOf } from './sign-in/relying-party.ts';
+import { relyingPartyOf } from './sign-in/webauthn.ts';
 
 // Admins of the Developer Platform, whom the operator adds and removes.
 

@@ -8,8 +8,7 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { mailSignIn } from '../mail/outbox.ts';
 import { readProfileRow } from '../profiles/find.ts';
-import { browserName } from './browser-name.ts';
-import { beginSignIn, type Client } from './sessions.ts';
+import { beginSignIn, browserName, type Client } from './sessions.ts';
 import { makeTicket, newToken, readTicket, useTicket } from './tickets.ts';
 
 // Hand-overs: a customer's backend has already signed its user in. It gets a one-time URL and sends the user's browser

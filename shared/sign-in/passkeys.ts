@@ -1,3 +1,4 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { and, asc, eq } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
@@ -12,10 +13,17 @@ import { parseInput } from '../keys/fields.ts';
 import { textInput } from '../keys/inputs.ts';
 import { mailAdmins } from '../mail/outbox.ts';
 import { enrolmentMail } from '../mail/texts/other-mails.ts';
-import type { Credential } from './passkey-answers.ts';
-import { ALGORITHMS, type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import { agentText, beginSignIn, type Client, refuseSignedOut, type Session } from './sessions.ts';
 import { makeTicket, newToken, readTicket, useTicket } from './tickets.ts';
+import {
+  ALGORITHMS,
+  type Credential,
+  checkAssertion,
+  checkRegistration,
+  type RelyingParty,
+  readAnswer,
+  relyingPartyOf,
+} from './webauthn.ts';
 
 // How admins register passkeys, and sign in with them. Each challenge is a ticket that works once, for five minutes.
 // Functions throw `refused` if browsers don't support passkeys for PUBLIC_URL, and wait for the database's lock until
@@ -73,20 +81,18 @@ export async function signInByPasskey(
   waitUntilMs = lockDeadline(),
 ): Promise<string> {
   const { db, clock, config } = deps;
-  const { checkAssertion, readAssertion } = await import('./passkey-answers.ts');
-  const { sent, challenge } = readAssertion(text);
-  if (readTicket(db, 'passkey', challenge, clock.nowMs()) === null) throw invalidChallenge();
+  const sent = readAnswer<AuthenticationResponseJSON>(text);
   const gone = () => new AppError('forbidden', 'This passkey is not registered here, or was removed.');
   const found = findPasskey(db, Buffer.from(sent.id, 'base64url'));
   if (found === undefined) throw gone();
   const { passkey, admin } = found;
-  const userHandle = admin.userHandle.toString('base64url');
-  const { signCount } = await checkAssertion(
-    relyingPartyOf(config.publicUrl),
-    challenge,
-    { ...passkey, userHandle },
-    sent,
-  );
+  const party = relyingPartyOf(config.publicUrl);
+  const signer = { ...passkey, userHandle: admin.userHandle.toString('base64url') };
+  let challenge = '';
+  const signCount = await checkAssertion(party, sent, signer, (signed) => {
+    challenge = signed;
+    if (readTicket(db, 'passkey', challenge, clock.nowMs()) === null) throw invalidChallenge();
+  });
   const signIn = (tx: Tx) => {
     if (useTicket(tx, 'passkey', challenge, clock.nowMs()) === null) throw invalidChallenge();
     // The passkey may have been removed or used while its signature was verified.
@@ -191,11 +197,11 @@ export async function register(
   const { db, clock, config } = deps;
   const { id } = typeof at === 'string' ? readEnrolment(deps, at).admin : signedIn(db, at);
   const name = parseInput(PASSKEY_NAME, sent.name);
-  const { checkRegistration, readRegistration } = await import('./passkey-answers.ts');
-  const { sent: registration, challenge } = readRegistration(sent.credential);
-  const ticket = write(db, (tx) => useTicket(tx, 'registration', challenge, clock.nowMs()));
-  if (ticket?.adminId !== id) throw invalidChallenge();
-  const credential = await checkRegistration(relyingPartyOf(config.publicUrl), challenge, registration);
+  const registration = readAnswer<RegistrationResponseJSON>(sent.credential);
+  const credential = await checkRegistration(relyingPartyOf(config.publicUrl), registration, (challenge) => {
+    const ticket = write(db, (tx) => useTicket(tx, 'registration', challenge, clock.nowMs()));
+    if (ticket?.adminId !== id) throw invalidChallenge();
+  });
   if (findPasskey(db, credential.credentialId) !== undefined) {
     throw new AppError('forbidden', 'This passkey is already registered.');
   }

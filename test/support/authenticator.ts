@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
-import type { RelyingParty } from '../../shared/sign-in/relying-party.ts';
+import type { RelyingParty } from '../../shared/sign-in/webauthn.ts';
 
 /** Deviations of a faulty authenticator, all applied before it signs. */
 export type Twist = {

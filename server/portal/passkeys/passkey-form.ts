@@ -1,6 +1,6 @@
 import { AppError } from '../../../shared/errors.ts';
 import type { AssertionOptions, RegistrationOptions } from '../../../shared/sign-in/passkeys.ts';
-import { relyingPartyOf } from '../../../shared/sign-in/relying-party.ts';
+import { relyingPartyOf } from '../../../shared/sign-in/webauthn.ts';
 import { type Html, html } from '../../html.ts';
 import { type Button, buttonLine, hiddenField } from '../html/fields.ts';
 import { type Form, oneValue } from '../requests/form.ts';

@@ -1,7 +1,13 @@
 import { whenFree } from '../../../shared/db/write.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { browserName } from '../../../shared/sign-in/browser-name.ts';
-import { endAllSignIns, endSignIn, listSignIns, MAX_LISTED, type Session } from '../../../shared/sign-in/sessions.ts';
+import {
+  browserName,
+  endAllSignIns,
+  endSignIn,
+  listSignIns,
+  MAX_LISTED,
+  type Session,
+} from '../../../shared/sign-in/sessions.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { relativeTime, timeText } from '../html/time.ts';

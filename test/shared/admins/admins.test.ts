@@ -10,8 +10,8 @@ import {
   register,
   removePasskey,
 } from '../../../shared/sign-in/passkeys.ts';
-import { relyingPartyOf } from '../../../shared/sign-in/relying-party.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
+import { relyingPartyOf } from '../../../shared/sign-in/webauthn.ts';
 import { createAuthenticator } from '../../support/authenticator.ts';
 import { CLIENT, enrol, linkFor, registerAt, secretOf, signIn } from '../../support/people.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';

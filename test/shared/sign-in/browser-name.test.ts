@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { browserName } from '../../../shared/sign-in/browser-name.ts';
+import { browserName } from '../../../shared/sign-in/sessions.ts';
 import { ANY_CHARACTER } from '../../support/input-values.ts';
 
 const MOZILLA = 'Mozilla/5.0';

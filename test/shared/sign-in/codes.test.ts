@@ -3,13 +3,15 @@ import fc from 'fast-check';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { readFact } from '../../../shared/db/facts.ts';
 import { systemRandom } from '../../../shared/random.ts';
-import { newCode, readCode, showCode } from '../../../shared/sign-in/code-text.ts';
 import {
   type CodeRequest,
   createCodeDesk,
   type Entered,
   enterCode,
+  newCode,
+  readCode,
   requestCode,
+  showCode,
 } from '../../../shared/sign-in/codes.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { readMail, startSmtp } from '../../support/mail.ts';

@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { AppError } from '../../../shared/errors.ts';
-import {
-  type Credential,
-  checkAssertion,
-  checkRegistration,
-  readAssertion,
-  readRegistration,
-} from '../../../shared/sign-in/passkey-answers.ts';
+import { type Credential, checkAssertion, checkRegistration, readAnswer } from '../../../shared/sign-in/webauthn.ts';
 import {
   type Authenticator,
   attestationObjectOf,
@@ -40,15 +34,19 @@ async function faultOf(act: () => unknown): Promise<string | null> {
   }
 }
 
-/** Parses and checks the JSON of a browser. */
-const assertBy = (passkey: Credential & { userHandle?: string }, sent: unknown) => {
-  const { sent: read } = readAssertion(typeof sent === 'string' ? sent : JSON.stringify(sent));
-  return checkAssertion(PARTY, CHALLENGE, { userHandle: HANDLE, ...passkey }, read);
+const takeChallenge = (challenge: string) => {
+  if (challenge !== CHALLENGE) throw new AppError('forbidden', 'another challenge');
 };
 
-const registerBy = (sent: unknown) => {
-  const { sent: read } = readRegistration(typeof sent === 'string' ? sent : JSON.stringify(sent));
-  return checkRegistration(PARTY, CHALLENGE, read);
+/** Parses and checks the JSON of a browser. */
+const assertBy = (passkey: Credential & { userHandle?: string }, sent: unknown) => {
+  const read = readAnswer<AuthenticationResponseJSON>(typeof sent === 'string' ? sent : JSON.stringify(sent));
+  return checkAssertion(PARTY, read, { userHandle: HANDLE, ...passkey }, takeChallenge);
+};
+
+const registerBy = async (sent: unknown) => {
+  const read = readAnswer<RegistrationResponseJSON>(typeof sent === 'string' ? sent : JSON.stringify(sent));
+  return await checkRegistration(PARTY, read, takeChallenge);
 };
 
 const assertionOf = (text: string): AuthenticationResponseJSON => JSON.parse(text);
@@ -61,7 +59,7 @@ describe('an assertion', () => {
     let stored = await registerBy(authenticator.register(CHALLENGE, HANDLE));
     for (const signCount of [1, 2]) {
       const sent = authenticator.assert(CHALLENGE);
-      expect(await assertBy(stored, sent)).toEqual({ signCount });
+      expect(await assertBy(stored, sent)).toBe(signCount);
       stored = { ...stored, signCount };
       expect(await faultOf(() => assertBy(stored, sent))).toMatch(/counter went back/);
     }
@@ -116,9 +114,7 @@ describe('an assertion', () => {
     ['inside a page of another site', { client: { topOrigin: 'https://elsewhere.example' } }, {}],
     ['on several devices', { flags: USUAL_FLAGS | 0x08 }, {}],
     ["another person's", {}, { response: { userHandle: 'AAAA' } }],
-    ['another passkey', {}, { id: 'AAAA', rawId: 'AAAA' }],
     ['malformed', {}, { response: { clientDataJSON: 'not base64url!' } }],
-    ['malformed', {}, { response: { authenticatorData: `${'A'.repeat(50)}=` } }],
     ['malformed', {}, { response: { signature: 'AB' } }],
     // Refused by the library, whose messages are not shown.
     ['user was not verified by a PIN', { flags: 0x01 }, {}],
@@ -132,7 +128,7 @@ describe('an assertion', () => {
     ['malformed', { extensions: Buffer.of(0) }, {}],
     ['malformed', {}, { type: 'password' }],
     ['malformed', {}, { rawId: 'AAAA' }],
-    ['malformed', {}, { response: { clientDataJSON: 'e30' } }],
+    ['another purpose', {}, { response: { clientDataJSON: 'e30' } }],
   ])('is refused with the reason: %s %j %j', async (why, twist, sent) => {
     expect(await faultWith(twist, sent)).toContain(why);
   });
@@ -231,9 +227,7 @@ describe('hostile responses', () => {
     ['nothing', 'null'],
     ['deep JSON', '['.repeat(65_000)],
     ['deep JSON that is closed', `${'['.repeat(8_000)}${']'.repeat(8_000)}`],
-    ['a long text', { ...made, more: 'x'.repeat(1_000_000) }],
     ['long base64', withObject(bytes(1_000_000))],
-    ['a long identifier', { ...made, id: bytes(1024), rawId: bytes(1024) }],
     ['deep CBOR, arrays', withObject(bytes(11_000))],
     ['deep CBOR, maps', withObject(Buffer.from('a101'.repeat(5_500), 'hex').toString('base64url'))],
     ['deep CBOR, tags', withObject(bytes(11_000, 0xc1))],
