@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { AUTH_ID, UID, USERNAME } from '../../shared/api/parameters.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { Found, LookupBy, LookupOf } from '../../shared/profiles/lookup.ts';
+import { type Found, type LookupBy, type LookupOf, tagOf } from '../../shared/profiles/lookup.ts';
 import { operation } from '../docs/operation.ts';
 import type { Answer } from '../http/answers.ts';
 import { pathParameter, queryOf, refuseParameters } from '../http/parameters.ts';
@@ -69,7 +69,7 @@ function handler(serving: Serving, what: LookupOf, way: LookupBy) {
   return ({ request, path, route }: LookupContext): Answer => {
     const found = serving.lookup.one(what, way, readName(request, path, route));
     if (found === null) throw NOT_FOUND;
-    return { body: found.body, headers: locationOf(serving, found, suffix) };
+    return { body: found.body, etag: tagOf(found), headers: locationOf(serving, found, suffix) };
   };
 }
 

@@ -92,6 +92,9 @@ export function endView(reader: Reader): void {
 /** A page of the leaderboard, or a thousand profiles of a usual size. More of them would only be more to collect. */
 const MAX_KEPT_CHARACTERS = 1_024 * 1_024;
 
+/** What an entry takes besides its texts, also if nothing was found. */
+const ENTRY_CHARACTERS = 128;
+
 /**
  * Keeps bodies by name until the next commit of another connection: programs ask for the first pages of the leaderboard, or for
  * the same hundred profiles, again and again. Call the returned function in a view.
@@ -110,7 +113,7 @@ export function createKept<T extends { body: string } | null>(reader: Reader): (
     if (known !== undefined) return known;
     const found = read();
     kept.set(name, found);
-    characters += name.length + (found?.body.length ?? 0);
+    characters += ENTRY_CHARACTERS + name.length + (found?.body.length ?? 0);
     return found;
   };
 }

@@ -1,5 +1,6 @@
 import { createKept, type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
+import { etagOf } from '../etag.ts';
 import { authIdFault, checkedFold } from './name.ts';
 
 /** What a profile is looked up by: a username or an alias, the UID in decimal, or the auth ID. */
@@ -9,7 +10,13 @@ export type LookupBy = 'username' | 'uid' | 'authId';
 export type LookupOf = 'profile' | 'links';
 
 /** A body that was found. `aliasOf` is the username if the name in the request is an alias, otherwise null. */
-export type Found = { body: string; aliasOf: string | null };
+export type Found = { body: string; aliasOf: string | null; etag?: string };
+
+/** The entity tag of a body, computed once. */
+export function tagOf(found: Found): string {
+  found.etag ??= etagOf(found.body);
+  return found.etag;
+}
 
 /** A query of a batch, with the value as the client wrote it, which the response repeats. */
 export type LookupQuery = { way: LookupBy; value: string };
@@ -42,16 +49,17 @@ export function parseUid(text: string): number {
 }
 
 /**
- * Prepares the lookups of a server: each is one statement, which reads one text. Programs ask for the same profiles in many
- * batches, whose texts are kept: a batch then takes a third of the time. A single lookup gains nothing by that.
+ * Prepares the lookups of a server: each is one statement, which reads one text. What was found is kept until the next commit:
+ * of a profile that many ask for, a lookup then takes two thirds of the time, and a batch of them one third.
  */
 export function prepareLookup(reader: Reader): Lookup {
   const finders = { profile: prepareFind(reader, 'profile'), links: prepareFind(reader, 'links') };
   const kept = createKept<Found | null>(reader);
-  const findKept: Find = (way, value) => kept(`${way} ${value}`, () => finders.profile(way, value));
+  const find = (what: LookupOf, way: LookupBy, value: string) =>
+    kept(`${what} ${way} ${value}`, () => finders[what](way, value));
   return {
-    one: (what, way, value) => readInView(reader, () => finders[what](way, value)),
-    many: (queries) => readInView(reader, () => manyOf(findKept, queries)),
+    one: (what, way, value) => readInView(reader, () => find(what, way, value)),
+    many: (queries) => readInView(reader, () => manyOf((way, value) => find('profile', way, value), queries)),
   };
 }
 
