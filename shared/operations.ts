@@ -1,23 +1,16 @@
 import type { Person } from './actor.ts';
 import type { Deps } from './deps.ts';
+import { AppError } from './errors.ts';
 import type { Outcome } from './keys/life.ts';
 import { checkSight, readOwnerById, refuseBanned } from './keys/record.ts';
 import { approve, change, reject, resume, revoke, suspend } from './operations/admins.ts';
-import {
-  type AnyOperation,
-  isDecision,
-  type Operation,
-  type OwnerPage,
-  refuseKind,
-  type Unfinished,
-  type Who,
-} from './operations/entry.ts';
-import { list, queue, queuePlace, show, usage } from './operations/looks.ts';
+import type { AnyOperation, Operation, OwnerPage, Unfinished } from './operations/entry.ts';
+import { list, show, usage } from './operations/looks.ts';
 import { edit, request, withdraw } from './operations/owners.ts';
 
 /** The table of all operations on keys: who may perform each, its input, its texts and its effect. */
 export const OPERATIONS = {
-  ...{ request, list, queue, queuePlace, show, usage, edit, withdraw },
+  ...{ request, list, show, usage, edit, withdraw },
   ...{ approve, reject, change, suspend, resume, revoke },
 };
 
@@ -25,14 +18,16 @@ export const OPERATIONS = {
 export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values<AnyOperation>(OPERATIONS);
 
 /** The decisions of admins, each made on the key's page. */
-export const DECISIONS: readonly AnyOperation[] = ALL_OPERATIONS.filter(isDecision);
+export const DECISIONS: readonly AnyOperation[] = ALL_OPERATIONS.filter(
+  ({ who, event }) => who.admin === 'all' && event !== null,
+);
 
 /** The decisions on requests, which the queue offers too. */
 export const REQUEST_DECISIONS: readonly AnyOperation[] = DECISIONS.filter(({ from }) => from?.includes('pending'));
 
 /** The operations that owners perform from the page of a key, each with its own page. */
 export const OWNERS_ACTIONS: readonly (readonly [AnyOperation, OwnerPage])[] = ALL_OPERATIONS.flatMap((operation) =>
-  operation.doors.ownerPage === undefined ? [] : [[operation, operation.doors.ownerPage] as const],
+  operation.ownerPage === undefined ? [] : [[operation, operation.ownerPage] as const],
 );
 
 /**
@@ -74,9 +69,11 @@ export function isOutcome(output: unknown): output is Outcome {
 }
 
 /** Throws the `forbidden` and `not_found` of {@link perform}. */
-export function checkReach(deps: Deps, actor: Person, { who }: { who: Who }, input: object): void {
+export function checkReach(deps: Deps, actor: Person, { who }: Pick<AnyOperation, 'who'>, input: object): void {
   const reach = who[actor.kind];
-  refuseKind({ who }, actor.kind);
+  if (reach === 'none') {
+    throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
+  }
   checkSight(deps.db, actor, input);
   if (actor.kind === 'owner' && reach === 'own, unless banned') refuseBanned(readOwnerById(deps.db, actor.profileId));
 }

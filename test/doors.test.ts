@@ -7,13 +7,12 @@ import { longFields } from '../server/portal/admin/decision-forms.ts';
 import { formFields } from '../server/portal/requests/operation-form.ts';
 import { AppError, faultOf } from '../shared/errors.ts';
 import { factsOf, formNameOf, typedText } from '../shared/keys/inputs.ts';
-import { listKeys } from '../shared/keys/list.ts';
 import { keyRevision } from '../shared/keys/record.ts';
 import { keyHistory, showKey } from '../shared/keys/view.ts';
-import { type AnyOperation, flaggedInputs, isDecision, type Reach } from '../shared/operations/entry.ts';
-import { ALL_OPERATIONS, REQUEST_DECISIONS } from '../shared/operations.ts';
+import { type AnyOperation, flaggedInputs, type Who } from '../shared/operations/entry.ts';
+import { ALL_OPERATIONS, DECISIONS, REQUEST_DECISIONS } from '../shared/operations.ts';
 import { normaliseText } from '../shared/text.ts';
-import { copyKey, DESCRIPTION, keyIn } from './support/keys.ts';
+import { copyKey, DESCRIPTION, keyIn, keysListed } from './support/keys.ts';
 import {
   adminWorld,
   fetchPage,
@@ -130,7 +129,7 @@ function inputOf({ input }: AnyOperation, about: About): Record<string, unknown>
 /** Performs an operation by a command, with flags. */
 function byCommand(operation: AnyOperation, about: About): Promise<End> {
   const input = inputOf(operation, about);
-  const flags = flaggedInputs(operation, 'operator').flatMap(([name, schema]) => {
+  const flags = flaggedInputs(operation).flatMap(([name, schema]) => {
     const { flag } = factsOf(schema);
     return flag === null || input[name] === undefined
       ? []
@@ -162,7 +161,7 @@ function traces(): string {
 type End = { code: string; said: string };
 
 /** The outcome that the table promises. */
-function wanted(reach: Reach, whose: Whose): string {
+function wanted(reach: Who['owner'], whose: Whose): string {
   if (reach === 'none') return 'forbidden';
   if (whose === 'none' || (whose !== 'own' && reach.startsWith('own'))) return 'not_found';
   return 'done';
@@ -215,7 +214,7 @@ async function byDecision(operation: AnyOperation, cookie: string, about: About)
 
 /** Sends the form on the owner's page of an operation, or the one with which owners request keys. */
 async function byOwnersForm(operation: AnyOperation, cookie: string, about: About): Promise<End> {
-  const { ownerPage } = operation.doors;
+  const { ownerPage } = operation;
   const fields = fieldsOf(operation, 'owner', about);
   if (ownerPage === undefined) {
     const form = fields.filter(([name]) => !name.startsWith('profile'));
@@ -291,16 +290,15 @@ function testAt(hasDoor: boolean, name: string, act: () => Promise<void>): void 
 }
 
 describe.each(ALL_OPERATIONS.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
-  const { who, doors } = operation;
-  const { ownerPage, command } = doors;
+  const { who, ownerPage } = operation;
 
-  testAt(command !== null, 'on the server itself, by the operator', async () => {
+  test('on the server itself, by the operator', async () => {
     const end = (whose: Whose) => wanted(who.operator, whose);
     const people = await peopleFacing(operation, end);
     await tryKeys(operation, people, end, (about) => byCommand(operation, about));
   });
 
-  testAt(isDecision(operation), 'on the page of the key, by admin', async () => {
+  testAt(DECISIONS.includes(operation), 'on the page of the key, by admin', async () => {
     const end = (whose: Whose) => wanted(who.admin, whose);
     const people = await peopleFacing(operation, end);
     await tryKeys(operation, people, end, (about) => byDecision(operation, grace.cookie, about));
@@ -358,7 +356,7 @@ const WITH_VALUES = ALL_OPERATIONS.filter(({ event }) => event !== null).flatMap
 function storedOf(operation: AnyOperation, { identifier, profile }: About): unknown {
   const made =
     operation === REQUEST
-      ? (listKeys(deps, { states: ['pending'] }).find((key) => key.profile === profile)?.identifier ?? '')
+      ? (keysListed(deps, { states: ['pending'] }).find((key) => key.profile === profile)?.identifier ?? '')
       : identifier;
   const { name, description, projectUrl, expectedUsage, requestedPermissions, ...key } = showKey(deps, made);
   const { permissions, rateLimits, expiresAt, successorOf } = key;
@@ -381,7 +379,7 @@ test.each(WITH_VALUES)(
     const groups: Record<string, (owner: Awaited<ReturnType<typeof ownerFor>>) => Promise<End>>[] = [
       {
         box: ({ own }) => byCommand(operation, own),
-        ...(isDecision(operation) && { page: ({ own }) => byDecision(operation, grace.cookie, own) }),
+        ...(DECISIONS.includes(operation) && { page: ({ own }) => byDecision(operation, grace.cookie, own) }),
         ...(isAskedInQueue && {
           queue: async ({ own }) => byQueue(operation, grace.cookie, own, (await keyFor(operation)).identifier),
         }),

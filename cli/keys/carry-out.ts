@@ -1,6 +1,5 @@
 import { checkMailer } from '../../shared/approval/approve.ts';
 import { AppError } from '../../shared/errors.ts';
-import { ALREADY_SO, lackedOf } from '../../shared/keys/grant.ts';
 import { isLongText } from '../../shared/keys/inputs.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
@@ -8,7 +7,7 @@ import { joinWords } from '../../shared/text.ts';
 import { columnsOf, notice } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompts.ts';
 import { isAsking, retryIfChanged } from '../terminal/values.ts';
-import { type KeysContext, performAndPrint, printKey } from './context.ts';
+import { type KeysContext, performAndPrint } from './context.ts';
 import { askField, fieldText, flagName, refuseMissing } from './inputs.ts';
 import { factsText, keyText } from './print.ts';
 
@@ -34,17 +33,13 @@ export async function carryOut(
   await retryIfChanged(isAsked, async () => {
     const now = { ...context, perform: context.performUnlessChanged({ identifier }) };
     const input = isAsked ? await decide(now, operation, identifier, { given, typed }) : given;
-    if (isAsked && operation.keepsRest && Object.keys(input).length === 0) {
-      notice(`Warning: ${ALREADY_SO}`);
-      return printKey(now, identifier);
-    }
     const { mailedTo } = await performAndPrint(now, operation, { identifier, ...input });
     if (isAsked && mailedTo !== undefined) notice(`The secret was mailed to ${mailedTo}.`);
   });
 }
 
 function nothingToChange(operation: AnyOperation): AppError {
-  const flags = flaggedInputs(operation, 'operator').map(([, schema]) => flagName(schema));
+  const flags = flaggedInputs(operation).map(([, schema]) => flagName(schema));
   return new AppError('usage', `Specify what to change: ${joinWords(flags, 'or')}.`);
 }
 
@@ -59,18 +54,15 @@ async function decide(
   identifier: string,
   { given, typed }: { given: Values; typed: Values },
 ): Promise<Values> {
-  const { clock, approvalLeaseMs } = deps;
   const { key } = await perform(OPERATIONS.show, { identifier });
   const input: Values = { ...given, ...typed };
-  operation.check(deps, { ...input, identifier });
-  operation.refuse(key, input, { approvalLeaseMs, nowMs: clock.nowMs() });
-  if (operation.continuation) await checkMailer(deps);
-  const alsoConfirmed = operation.alsoConfirmed(deps, key);
+  const alsoConfirmed = operation.check(deps, key);
+  if (operation.mailsSecret) await checkMailer(deps);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const defaults = operation.defaults(deps, key);
   const isEnough = operation.keepsRest && Object.keys(input).length > 0;
   const shown = isEnough ? { ...input } : defaults;
-  const fields = flaggedInputs(operation, 'operator').filter(([name]) => name in shown);
+  const fields = flaggedInputs(operation).filter(([name]) => name in shown);
   const asked = fields.filter(([name]) => input[name] === undefined);
   const { title, consequence } = operation.texts;
   for (let isFirst = true; ; isFirst = false) {
@@ -79,18 +71,14 @@ async function decide(
         schema,
         initial: isFirst ? defaults[name] : input[name],
         isCurrent: operation.keepsRest || !isFirst,
-        check: (value) => operation.refuse(key, { [name]: value }, { approvalLeaseMs, nowMs: clock.nowMs() }),
-        nowMs: () => clock.nowMs(),
+        nowMs: () => deps.clock.nowMs(),
       });
       if (isLongText(schema)) typed[name] = input[name];
     }
     const facts = [...fields.map(([name, schema]) => fieldText(schema, input[name])), ...alsoConfirmed];
     notice([...(facts.length === 0 ? [] : [factsText(facts, columnsOf(process.stderr))]), consequence].join('\n\n'));
-    if (await confirm(`${title} ${identifier}?`)) break;
+    if (await confirm(`${title} ${identifier}?`)) return input;
     if (asked.length === 0) throw new AppError('cancelled');
     notice('\nChange what you typed, or press Ctrl-C to leave everything as it is.\n');
   }
-  if (!operation.keepsRest) return input;
-  const lacked = lackedOf(key, input);
-  return Object.fromEntries(Object.entries(input).filter(([name]) => lacked.includes(name)));
 }

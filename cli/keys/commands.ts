@@ -31,18 +31,17 @@ export function addKeys(program: Command): void {
   addCommand(keys, OPERATIONS.approve, approve, '[identifier]');
   for (const operation of ALL_OPERATIONS) {
     const isAdded = keys.commands.some((other) => other.name() === operation.name);
-    if (operation.doors.command === null || operation.event === null || isAdded) continue;
+    if (operation.event === null || isAdded) continue;
     addCommand(keys, operation, (context, identifier, given) => carryOut(context, operation, identifier, given));
   }
 }
 
 /** Adds the command of an operation, with its flags, examples and help, and returns it. */
 function addCommand(keys: Command, operation: AnyOperation, act: Action, argument = '<identifier>'): Command {
-  const { name, summary, input, doors } = operation;
+  const { name, summary, input, examples, help } = operation;
   const command = keys.command(name).description(summary);
   if ('identifier' in input.shape) command.argument(argument);
   addFlags(command, operation);
-  const { examples, help } = doors.command ?? { examples: [] };
   const lines = examples.map((example) => `  profilectl keys ${name} ${example}`.trimEnd());
   const text = [...(help === undefined ? [] : [help, '']), `Example${lines.length === 1 ? '' : 's'}:`, ...lines];
   return command.addHelpText('after', `\n${text.join('\n')}`).action(() =>

@@ -80,7 +80,7 @@ export async function performAndPrint<Input extends object>(
   input: Input,
 ): Promise<Outcome> {
   // Only a person who waits needs it.
-  if (operation.continuation !== null && process.stderr.isTTY) notice('Mailing the secret…');
+  if (operation.mailsSecret && process.stderr.isTTY) notice('Mailing the secret…');
   const outcome = (await context.perform(operation, input)) as Outcome;
   if (outcome.warning !== null) notice(`Warning: ${outcome.warning}`);
   await printKey(context, outcome.identifier);

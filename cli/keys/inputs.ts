@@ -22,7 +22,7 @@ const LISTS: readonly InputKind[] = ['permissions', 'rate limits', 'states'];
 
 /** Adds the flags of an operation's inputs to a command. */
 export function addFlags(command: Command, operation: AnyOperation): void {
-  for (const [, schema] of flaggedInputs(operation, 'operator')) {
+  for (const [, schema] of flaggedInputs(operation)) {
     const [flag, about] = flagSpecOf(schema);
     if (LISTS.includes(factsOf(schema).kind)) command.option(flag, `${about}; may be repeated`, collect);
     else command.option(flag, about);
@@ -38,7 +38,7 @@ export function readFlags(
   nowMs: number,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
-  for (const [input, schema] of flaggedInputs(operation, 'operator')) {
+  for (const [input, schema] of flaggedInputs(operation)) {
     const texts = options[new Option(...flagSpecOf(schema)).attributeName()];
     if (texts !== undefined) values[input] = parseInput(schema, readTyped(factsOf(schema), [texts].flat(), nowMs));
   }
@@ -47,7 +47,7 @@ export function readFlags(
 
 /** The flags that give these values: the inverse of {@link readFlags}. */
 export function flagsFor(operation: AnyOperation, given: Readonly<Record<string, unknown>>): string[] {
-  return flaggedInputs(operation, 'operator').flatMap(([input, schema]) => {
+  return flaggedInputs(operation).flatMap(([input, schema]) => {
     const value = given[input];
     if (value === undefined) return [];
     return typedText(factsOf(schema).kind, value).flatMap((text) => [flagName(schema), text]);
@@ -63,7 +63,7 @@ export function refuseMissing(operation: AnyOperation, given: Readonly<Record<st
 
 /** The flags of the required inputs that are missing. */
 export function missingFlags(operation: AnyOperation, given: Readonly<Record<string, unknown>>): string[] {
-  return flaggedInputs(operation, 'operator')
+  return flaggedInputs(operation)
     .filter(([input, schema]) => given[input] === undefined && !schema.safeParse(undefined).success)
     .map(([, schema]) => flagName(schema));
 }

@@ -1,7 +1,7 @@
 import type { Person } from '../actor.ts';
 import type { Deps } from '../deps.ts';
 import { faultOf } from '../errors.ts';
-import { countKeysBeside, countPending, listForPerson } from '../keys/list.ts';
+import { countKeysBeside, countPending, listKeys } from '../keys/list.ts';
 import { type KeyView, showKey } from '../keys/view.ts';
 import { refuseWithoutMail } from './approve.ts';
 import { checkOpenable } from './attempt.ts';
@@ -15,8 +15,7 @@ export type Queued = {
   cantApprove: string | null;
 };
 
-/** One page of the queue. */
-export type Queue = {
+type Queue = {
   requests: Queued[];
   /** The number of all pending requests. */
   waiting: number;
@@ -26,11 +25,9 @@ export type Queue = {
   cantMail: string | null;
 };
 
-type Part = { limit: number; after?: string | null | undefined };
-
-/** Lists pending requests, oldest first. */
-export function listQueue(deps: Deps, person: Person, { limit, after }: Part): Queue {
-  const { keys, next } = listForPerson(deps, person, { states: ['pending'], limit, after });
+/** Lists one page of the pending requests, oldest first. */
+export function listQueue(deps: Deps, admin: Person, limit: number, after: string | null): Queue {
+  const { keys, next } = listKeys(deps, admin, { states: ['pending'], limit, after });
   const waiting = countPending(deps);
   const cantMail = faultOf(() => refuseWithoutMail(deps.config));
   return { requests: keys.map((key) => queuedOf(deps, key)), waiting, next, cantMail };
@@ -45,7 +42,7 @@ function queuedOf(deps: Deps, key: KeyView): Queued {
   const { identifier } = key;
   return {
     key,
-    keysBeside: countKeysBeside(deps.db, identifier),
+    keysBeside: countKeysBeside(deps, identifier),
     cantApprove: faultOf(() => checkOpenable(deps, identifier)),
   };
 }

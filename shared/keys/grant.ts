@@ -9,8 +9,8 @@ import { AppError } from '../errors.ts';
 import type { Act } from '../events.ts';
 import { areSameLimits } from '../limits/limits.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
-import { type Grant, KEY_CHANGE, type KeyRequest } from './fields.ts';
-import { refuseTimePast, refuseTimeWithin } from './inputs.ts';
+import type { Grant, KeyRequest } from './fields.ts';
+import { refuseTimePast } from './inputs.ts';
 import { hasSecret, SLOT_HOLDERS, stateAt } from './key.ts';
 import { type ApiKey, addKeyEvent, type Owner, readKey } from './record.ts';
 import type { KeyView } from './view.ts';
@@ -58,7 +58,7 @@ export type DecidedGrant = {
 
 /**
  * Fills in the defaults of a grant: the requested permissions, {@link usualRateLimits}, no expiry, and no change of the key that
- * this one replaces. Throws what {@link refuseGrant} throws.
+ * this one replaces. Throws `usage` if the key could expire before its secret arrives, or if there is no old key to retire.
  */
 export function decideGrant(
   deps: Pick<Deps, 'config' | 'approvalLeaseMs'> & { db: Db | Tx },
@@ -70,41 +70,24 @@ export function decideGrant(
   const rateLimits = grant.rateLimits ?? usualRateLimits(deps, key.successorOf);
   const expiresAtMs = grant.expiresAtMs ?? null;
   const retireOldAtMs = grant.retireOldAtMs ?? null;
-  refuseGrant(key, grant, { ...deps, nowMs });
-  return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
-}
-
-/** Throws `usage` if the key could expire before its secret arrives, or if there is no old key to retire. */
-export function refuseGrant(
-  { identifier, successorOf }: Pick<ApiKey, 'identifier' | 'successorOf'>,
-  { expiresAtMs = null, retireOldAtMs = null }: Grant,
-  { approvalLeaseMs, nowMs }: Pick<Deps, 'approvalLeaseMs'> & { nowMs: number },
-): void {
-  refuseTimeWithin(expiresAtMs, approvalLeaseMs, nowMs);
-  refuseTimePast(retireOldAtMs, nowMs, 'expiry of the old key');
-  if (retireOldAtMs !== null && successorOf === null) {
-    throw new AppError('usage', `Key ${identifier} does not replace another key, so there is no old key to retire.`);
+  if (expiresAtMs !== null && expiresAtMs <= nowMs + deps.approvalLeaseMs) {
+    throw new AppError(
+      'usage',
+      `The expiry must be more than ${deps.approvalLeaseMs / 1000} s in the future: delivering the secret may take that long.`,
+    );
   }
+  refuseTimePast(retireOldAtMs, nowMs, 'expiry of the old key');
+  if (retireOldAtMs !== null && key.successorOf === null) {
+    throw new AppError(
+      'usage',
+      `Key ${key.identifier} does not replace another key, so there is no old key to retire.`,
+    );
+  }
+  return { permissions, rateLimits, expiresAtMs, retireOldAtMs };
 }
 
 /** The warning of a change that changes nothing. */
 export const ALREADY_SO = 'The key already had these values; nothing was changed.';
-
-/** The refusal of such a change on a page. */
-export const IS_ALREADY_SO = 'The key already has these values; nothing would change.';
-
-/** The names of the fields of a change whose values the key does not have. */
-export function lackedOf(key: KeyView, change: Readonly<Record<string, unknown>>): string[] {
-  const has: Readonly<Record<string, unknown>> = {
-    permissions: key.permissions,
-    rateLimits: key.rateLimits,
-    expiresAtMs: key.expiresAt === null ? null : Date.parse(key.expiresAt),
-  };
-  const wanted = Object.entries(KEY_CHANGE.parse(change));
-  return wanted
-    .filter(([name, value]) => value !== undefined && !Bun.deepEquals(value, has[name]))
-    .map(([name]) => name);
-}
 
 /**
  * The default rate limits of an approval: those of the key that this one replaces, so that a program that switches to the new

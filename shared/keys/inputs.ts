@@ -195,18 +195,6 @@ export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expi
 }
 
 /**
- * Throws `usage` if a key would expire within the milliseconds that its approval may take, since the mailed secret might no
- * longer work. Null means never.
- */
-export function refuseTimeWithin(expiresAtMs: number | null, approvalMs: number, nowMs: number): void {
-  if (expiresAtMs === null || expiresAtMs > nowMs + approvalMs) return;
-  throw new AppError(
-    'usage',
-    `The expiry must be more than ${approvalMs / 1000} s in the future: delivering the secret may take that long.`,
-  );
-}
-
-/**
  * Parses an expiry: a duration from now, a date (midnight in UTC) or an ISO 8601 time with a zone. Returns milliseconds
  * since 1970. Throws `usage`, naming it by `label`, if it is invalid, not in the future, or after the year 9999.
  */

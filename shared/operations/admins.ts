@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { beginApproval, refuseWithoutMail } from '../approval/approve.ts';
 import { checkOpenable } from '../approval/attempt.ts';
 import { FIELDS, GRANT, KEY_CHANGE, OPTIONAL_REASON } from '../keys/fields.ts';
-import { refuseGrant, usualRateLimits } from '../keys/grant.ts';
-import { refuseTimeWithin } from '../keys/inputs.ts';
+import { usualRateLimits } from '../keys/grant.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
 import { changeKey, moveAndNotify, type Outcome, rejectKey, revokeKey } from '../keys/life.ts';
+import { refuseState } from '../keys/record.ts';
 import { ADMINS_DECIDE, operation, type Unfinished, WITH_REASON } from './entry.ts';
 
 // Decisions of admins on requests.
@@ -17,14 +17,10 @@ export const approve = operation({
   ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve },
   input: z.object({ identifier, ...GRANT.shape }),
   summary: 'Approve a pending request, and mail the secret to the owner, once.',
-  doors: {
-    command: {
-      help: `On a terminal it offers the pending requests in a list if none is named, asks
+  help: `On a terminal it offers the pending requests in a list if none is named, asks
 for what is not given, and mails nothing before a yes. Otherwise, or with --yes:
 requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
-      examples: ['', 'k7Qm2XaB --rate-limit 60/1m --expires 90d', 'k7Qm2XaB --retire-old 7d'],
-    },
-  },
+  examples: ['', 'k7Qm2XaB --rate-limit 60/1m --expires 90d', 'k7Qm2XaB --retire-old 7d'],
   texts: {
     ...{ history: 'Approved: the e-mail with the secret was accepted', log: 'Approved key' },
     ...{ title: 'Approve key', button: 'Approve' },
@@ -32,23 +28,17 @@ requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
       'The secret is created and e-mailed to the owner, once. The key works as soon as the mail server accepts that e-mail.',
     done: null,
   },
-  continuation: {
-    done: 'mailed',
-    refused: 'was approved, but did not become Active; its page says why.',
-    failed: 'could not be approved.',
-  },
+  mailsSecret: true,
   defaults: (deps, { requestedPermissions, successorOf }) => ({
     permissions: requestedPermissions,
     rateLimits: usualRateLimits(deps, successorOf),
     expiresAtMs: null,
     ...(successorOf !== null && { retireOldAtMs: null }),
   }),
-  refuse: refuseGrant,
-  alsoConfirmed: (deps, key) => [['The secret is mailed to', checkOpenable(deps, key.identifier)]],
-  check: (deps, { identifier: key, expiresAtMs = null }) => {
-    checkOpenable(deps, key);
-    refuseTimeWithin(expiresAtMs, deps.approvalLeaseMs, deps.clock.nowMs());
+  check: (deps, { identifier: key }) => {
+    const address = checkOpenable(deps, key);
     refuseWithoutMail(deps.config);
+    return [['The secret is mailed to', address]];
   },
   act: async (deps, by, { identifier: key, ...grant }): Promise<Outcome & Unfinished> => {
     const { mailedTo, finish } = await beginApproval(deps, { identifier: key, grant, by });
@@ -61,11 +51,7 @@ export const reject = operation({
   ...{ name: 'reject', who: ADMINS_DECIDE, ...MOVES.reject },
   input: WITH_REASON,
   summary: 'Reject a pending request; the reason is mailed to the owner.',
-  doors: {
-    command: {
-      examples: ['k7Qm2XaB --reason "Please say which pages use it."'],
-    },
-  },
+  examples: ['k7Qm2XaB --reason "Please say which pages use it."'],
   texts: {
     ...{ history: 'Rejected', log: 'Rejected the request for key' },
     ...{ title: 'Reject the request for key', button: 'Reject' },
@@ -83,13 +69,9 @@ export const change = operation({
   ...{ name: 'change', who: ADMINS_DECIDE, from: SECRET_HOLDERS, event: 'changed' },
   input: z.object({ identifier, ...KEY_CHANGE.shape }),
   summary: 'Change permissions, rate limits or expiry of a key.',
-  doors: {
-    command: {
-      help: `The secret and everything without a flag stay the same. A limit that keeps its
+  help: `The secret and everything without a flag stay the same. A limit that keeps its
 window keeps what was counted. On a terminal without flags it asks for all.`,
-      examples: ['k7Qm2XaB', 'k7Qm2XaB --rate-limit 600/1m --rate-limit 50000/1d', 'k7Qm2XaB --expires never'],
-    },
-  },
+  examples: ['k7Qm2XaB', 'k7Qm2XaB --rate-limit 600/1m --rate-limit 50000/1d', 'k7Qm2XaB --expires never'],
   texts: {
     ...{ history: 'Changed', log: 'Changed key' },
     ...{ title: 'Change key', button: 'Change', formButton: 'Change this key' },
@@ -111,11 +93,7 @@ export const suspend = operation({
   ...{ name: 'suspend', who: ADMINS_DECIDE, ...MOVES.suspend },
   input: WITH_REASON,
   summary: 'Suspend an Active key until it is resumed; the reason is mailed.',
-  doors: {
-    command: {
-      examples: ['k7Qm2XaB --reason "It looks up every profile in turn."'],
-    },
-  },
+  examples: ['k7Qm2XaB --reason "It looks up every profile in turn."'],
   texts: {
     ...{ history: 'Suspended: its requests are refused', log: 'Suspended key' },
     ...{ title: 'Suspend key', button: 'Suspend' },
@@ -132,9 +110,7 @@ export const resume = operation({
   ...{ name: 'resume', who: ADMINS_DECIDE, ...MOVES.resume },
   input: z.object({ identifier }),
   summary: 'Resume a suspended key: the same secret works again.',
-  doors: {
-    command: { examples: ['k7Qm2XaB'] },
-  },
+  examples: ['k7Qm2XaB'],
   texts: {
     ...{ history: 'Resumed: the same secret works again', log: 'Resumed key' },
     ...{ title: 'Resume key', button: 'Resume' },
@@ -142,8 +118,11 @@ export const resume = operation({
       'The same secret works again at once, with the same limits, unless the profile is banned. The owner gets an e-mail.',
     done: 'Key resumed. Its owner gets an e-mail.',
   },
-  alsoConfirmed: (_deps, { refusedFor }) =>
-    refusedFor === null ? [] : [['Ban', 'The profile is banned: the key is refused until the ban is lifted.']],
+  check: (_deps, key) => {
+    refuseState(key, MOVES.resume.from, MOVES.resume.event);
+    if (key.refusedFor === null) return [];
+    return [['Ban', 'The profile is banned: the key is refused until the ban is lifted.']];
+  },
   act: (deps, by, { identifier: key }) => moveAndNotify(deps, 'resume', { identifier: key, reason: null, by }),
 });
 
@@ -154,15 +133,11 @@ export const revoke = operation({
   input: z.object({ identifier, reason: OPTIONAL_REASON }),
   inputOf: { operator: WITH_REASON, admin: WITH_REASON },
   summary: 'Revoke an Active or suspended key; the reason is mailed.',
-  doors: {
-    command: {
-      examples: ['k7Qm2XaB --reason "The secret was public."'],
-    },
-    ownerPage: {
-      path: 'revoke',
-      consequence:
-        'This can’t be undone. Still need it? If you can request another key, replace this one first, and revoke it once your program has the new secret.',
-    },
+  examples: ['k7Qm2XaB --reason "The secret was public."'],
+  ownerPage: {
+    path: 'revoke',
+    consequence:
+      'This can’t be undone. Still need it? If you can request another key, replace this one first, and revoke it once your program has the new secret.',
   },
   texts: {
     ...{ history: 'Revoked', log: 'Revoked key' },

@@ -3,19 +3,33 @@ import type { Person } from '../actor.ts';
 import type { KeyEventName } from '../db/event-columns.ts';
 import type { KeyState } from '../db/key-columns.ts';
 import type { Deps } from '../deps.ts';
-import { AppError } from '../errors.ts';
 import { FIELDS, parseInput } from '../keys/fields.ts';
 import { factsOf } from '../keys/inputs.ts';
 import { refuseState } from '../keys/record.ts';
-import { type KeyView, showKey } from '../keys/view.ts';
+import type { KeyView } from '../keys/view.ts';
 
 // The type of an operation; `shared/operations.ts` is the table of all.
 
 /** The input of an operation as a door passes it, before the schema checks the values. */
-export type Sent<Shape extends z.ZodRawShape> = { readonly [Name in keyof Shape]?: unknown };
+type Sent<Shape extends z.ZodRawShape> = { readonly [Name in keyof Shape]?: unknown };
 
 /** The input of a decision that needs a reason. */
 export const WITH_REASON = z.object({ identifier: FIELDS.identifier, reason: FIELDS.reason });
+
+/**
+ * The keys on which each kind of person may perform an operation. `own`: those of the person's own profile; `own, unless
+ * banned`: none while it is banned.
+ */
+export type Who = Record<Person['kind'], 'all' | 'own' | 'own, unless banned' | 'none'>;
+
+/** Actions of owners on their own keys. The operator can perform them for owners who can't sign in. */
+export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', backend: 'none' };
+
+/** Looking at keys, which changes nothing. */
+export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', backend: 'none' };
+
+/** Decisions on keys, which owners can't make on their own. */
+export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all', owner: 'none', backend: 'none' };
 
 /** The page on which owners perform an operation on one of their keys. */
 export type OwnerPage = {
@@ -25,16 +39,8 @@ export type OwnerPage = {
   consequence?: string;
 };
 
-/** The doors through which an operation can be performed, except the pages of decisions and those that are written by hand. */
-type Doors = {
-  /** `profilectl keys <name>`; `help` is shown below the flags. */
-  command: { examples: readonly string[]; help?: string } | null;
-  /** Present if owners can perform it from the page of a key. */
-  ownerPage?: OwnerPage;
-};
-
 /** What people read when they perform an operation. */
-export type Texts = {
+type Texts = {
   /** The heading of the confirmation, before the identifier: `Approve key`. */
   title: string;
   button: string;
@@ -52,49 +58,38 @@ export type Texts = {
 /** The output of an operation that was only started: the door awaits `finish`, or runs it in the background. */
 export type Unfinished = { finish: (signal?: AbortSignal) => Promise<void> };
 
-type Facts = {
+/** An action of people on keys. Every door is made from these; no door has its own rules on who may do what. */
+export type Operation<Input extends object, Output> = {
+  /** Also that of its command, `profilectl keys <name>`. */
   name: string;
   who: Who;
   /** The states in which a key allows it; null if all do, or if there is no key yet. */
   from: readonly KeyState[] | null;
-  /** The resulting state; null if the state does not change. */
-  to: KeyState | null;
   /** The entry that it adds to the key's history; null if it changes nothing. */
   event: KeyEventName | null;
+  /** Made from `FIELDS` in `keys/fields.ts`. */
+  input: z.ZodObject;
+  /** Replaces {@link input} for kinds of person of whom more is required. */
+  inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
   /** One sentence, for help and documents. */
   summary: string;
-  doors: Doors;
+  /** The examples of its command, and what its help says below the flags. */
+  examples: readonly string[];
+  help?: string;
+  /** Present if owners can perform it from the page of a key. */
+  ownerPage?: OwnerPage;
   /** By default the name: what changes nothing is not confirmed. */
   texts: Texts;
   /** Whether omitted inputs keep the key's present values. */
   keepsRest: boolean;
   /** Whether it ends or refuses something. */
   isDangerous: boolean;
-  /**
-   * Null if `act` completes the operation. Otherwise `act` only starts it and returns an {@link Unfinished}. `done` is the word
-   * for a finished one; `refused` and `failed` follow the identifier in the log.
-   */
-  continuation: { done: string; refused: string; failed: string } | null;
-};
-
-/** An action of people on keys. Every door is made from these; no door has its own rules on who may do what. */
-export type Operation<Input extends object, Output> = Facts & {
-  /** Made from `FIELDS` in `keys/inputs.ts`. */
-  input: z.ZodObject;
-  /** Replaces {@link input} for kinds of person of whom more is required. */
-  inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
+  /** Whether `act` only starts it and returns an {@link Unfinished}, whose `finish` mails a secret. */
+  mailsSecret: boolean;
   /** The defaults; an input without an entry does not apply to this key. */
   defaults(deps: Pick<Deps, 'db' | 'config'>, key: KeyView): Readonly<Record<string, unknown>>;
-  /** Throws `usage` if this key, as far as it was shown, can't have this input. Called while the input is typed. */
-  refuse(
-    key: KeyView,
-    input: Readonly<Record<string, unknown>>,
-    at: Pick<Deps, 'approvalLeaseMs'> & { nowMs: number },
-  ): void;
-  /** Returns what is confirmed besides the input. Throws what {@link check} does. */
-  alsoConfirmed(deps: Deps, key: KeyView): readonly (readonly [name: string, value: string])[];
-  /** Throws if the operation would be refused now; called before the confirmation. */
-  check(deps: Deps, input: { identifier: string; expiresAtMs?: number | null | undefined }): void;
+  /** Throws if the operation would be refused now, whatever the input. Returns what is confirmed besides the input. */
+  check(deps: Deps, key: KeyView): readonly (readonly [name: string, value: string])[];
   /** Checks and trims the input, and performs the operation; `usage` if it is invalid. Only `perform` may call this. */
   act(deps: Deps, actor: Person, input: Input): Output | Promise<Output>;
 };
@@ -102,8 +97,8 @@ export type Operation<Input extends object, Output> = Facts & {
 /** An operation whose input is known only at run time. */
 export type AnyOperation = Operation<Readonly<Record<string, unknown>>, unknown>;
 
-type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | 'summary'> &
-  Partial<Facts & Pick<Operation<object, Output>, 'inputOf' | 'defaults' | 'refuse' | 'alsoConfirmed' | 'check'>> & {
+type Entry<Shape extends z.ZodRawShape, Output> = Pick<AnyOperation, 'name' | 'who' | 'summary' | 'examples'> &
+  Partial<Omit<AnyOperation, 'input' | 'act'>> & {
     input: z.ZodObject<Shape>;
     act: (deps: Deps, actor: Person, input: z.output<z.ZodObject<Shape>>) => Output | Promise<Output>;
   };
@@ -112,22 +107,19 @@ type Entry<Shape extends z.ZodRawShape, Output> = Pick<Facts, 'name' | 'who' | '
 export function operation<Shape extends z.ZodRawShape, Output>(
   entry: Entry<Shape, Output>,
 ): Operation<Sent<Shape>, Output> {
-  const { name, input, inputOf = {}, act } = entry;
+  const { name, input, inputOf = {}, from = null, event = null, act } = entry;
   return {
-    from: null,
-    to: null,
-    event: null,
-    doors: { command: null },
     texts: { title: name, button: name, consequence: '', done: null, history: '', log: '' },
     keepsRest: false,
     isDangerous: false,
-    continuation: null,
+    mailsSecret: false,
     defaults: () => Object.fromEntries(Object.keys(input.shape).map((one) => [one, null])),
-    refuse: () => {},
-    alsoConfirmed: () => [],
-    check: (deps, { identifier }) => refuseState(showKey(deps, identifier), entry.from ?? null, entry.event ?? null),
+    check: (_deps, key) => {
+      refuseState(key, from, event);
+      return [];
+    },
     ...entry,
-    inputOf,
+    ...{ from, event, inputOf },
     act: (deps, actor, sent) => {
       parseInput(inputOf[actor.kind] ?? input, sent);
       return act(deps, actor, parseInput(input, sent));
@@ -144,39 +136,7 @@ export function inputFor(
 }
 
 /** The inputs for which `profilectl` has a flag. */
-export function flaggedInputs(
-  operation: Pick<AnyOperation, 'input' | 'inputOf'>,
-  kind: Person['kind'],
-): [string, z.ZodType][] {
-  const shape: Record<string, z.ZodType> = inputFor(operation, kind).shape;
+export function flaggedInputs(operation: Pick<AnyOperation, 'input' | 'inputOf'>): [string, z.ZodType][] {
+  const shape: Record<string, z.ZodType> = inputFor(operation, 'operator').shape;
   return Object.entries(shape).filter(([, schema]) => factsOf(schema).flag !== null);
 }
-
-/**
- * The keys on which a kind of person may perform an operation. `own`: those of the person's own profile; `own, unless
- * banned`: none while it is banned.
- */
-export type Reach = 'all' | 'own' | 'own, unless banned' | 'none';
-
-/** The keys on which each kind of person may perform an operation. */
-export type Who = Record<Person['kind'], Reach>;
-
-/** Whether admins decide it: it changes a key. */
-export function isDecision({ who, event }: { who: Who; event: string | null }): boolean {
-  return who.admin === 'all' && event !== null;
-}
-
-/** Throws `forbidden` if this kind of person can never perform it. */
-export function refuseKind({ who }: { who: Who }, kind: Person['kind']): void {
-  if (who[kind] === 'none')
-    throw new AppError('forbidden', `Only ${who.owner === 'none' ? 'admins' : 'owners'} can do this.`);
-}
-
-/** Actions of owners on their own keys. The operator can perform them for owners who can't sign in. */
-export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', backend: 'none' };
-
-/** Looking at keys, which changes nothing. */
-export const ALL_LOOK: Who = { operator: 'all', admin: 'all', owner: 'own', backend: 'none' };
-
-/** Decisions on keys, which owners can't make on their own. */
-export const ADMINS_DECIDE: Who = { operator: 'all', admin: 'all', owner: 'none', backend: 'none' };

@@ -18,13 +18,9 @@ export const request = operation({
     successorOf: FIELDS.successorOf,
   }),
   summary: 'Request an API key for a profile; an admin decides.',
-  doors: {
-    command: {
-      help: `On a terminal it asks for what is missing, for a description in EDITOR, and
+  help: `On a terminal it asks for what is missing, for a description in EDITOR, and
 shows the whole once. A successor takes the rest from the key that it replaces.`,
-      examples: ['', '--profile Ada --name Bot --description-file about.txt'],
-    },
-  },
+  examples: ['', '--profile Ada --name Bot --description-file about.txt'],
   texts: {
     ...{ history: 'Requested', log: 'Requested key' },
     ...{ title: 'Request a key', button: 'Send the request' },
@@ -39,10 +35,8 @@ export const edit = operation({
   ...{ name: 'edit', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'edited' },
   input: z.object({ identifier, name }),
   summary: 'Rename a key.',
-  doors: {
-    command: { examples: ['k7Qm2XaB --name "Badge bot 2"'] },
-    ownerPage: { path: 'rename' },
-  },
+  examples: ['k7Qm2XaB --name "Badge bot 2"'],
+  ownerPage: { path: 'rename' },
   texts: {
     ...{ history: 'Renamed', log: 'Renamed key' },
     ...{ title: 'Rename key', button: 'Rename' },
@@ -58,10 +52,8 @@ export const withdraw = operation({
   ...{ name: 'withdraw', who: OWNERS_DO, ...MOVES.withdraw },
   input: z.object({ identifier }),
   summary: 'Withdraw a pending request.',
-  doors: {
-    command: { examples: ['k7Qm2XaB'] },
-    ownerPage: { path: 'withdraw' },
-  },
+  examples: ['k7Qm2XaB'],
+  ownerPage: { path: 'withdraw' },
   texts: {
     ...{ history: 'Withdrawn', log: 'Withdrew the request for key' },
     ...{ title: 'Withdraw the request for key', button: 'Withdraw the request' },

@@ -6,7 +6,7 @@ import { withdrawKey } from '../../shared/keys/life.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { listLog } from '../../shared/log.ts';
-import { type AnyOperation, isDecision } from '../../shared/operations/entry.ts';
+import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
 import {
   copyKey,
@@ -49,14 +49,6 @@ const ALLOWED: Record<Name, { own: Kind[]; others: Kind[] }> = {
     own: ['operator', 'admin', 'owner'],
     others: ['operator', 'admin'],
   },
-  queue: {
-    own: ['operator', 'admin'],
-    others: ['operator', 'admin'],
-  },
-  queuePlace: {
-    own: ['operator', 'admin'],
-    others: ['operator', 'admin'],
-  },
   show: {
     own: ['operator', 'admin', 'owner'],
     others: ['operator', 'admin'],
@@ -96,7 +88,6 @@ async function world() {
     const profile = `user${profileId}`;
     if (name === 'request') return { profile, name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
     if (name === 'list') return { profile };
-    if (name === 'queue') return { limit: 1 };
     const identifier = await keyOf(OPERATIONS[name].from?.[0] ?? 'pending', profileId);
     return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1, rateLimits: [{ quota: 7, windowSeconds: 60 }] };
   };
@@ -130,9 +121,9 @@ describe('every operation, every kind of person, every key', () => {
       ...['request', 'edit', 'withdraw', 'approve', 'reject', 'change', 'suspend', 'resume', 'revoke'],
     ]);
     for (const operation of changing) {
-      const { name, texts, doors, isDangerous } = operation;
-      const hasPage = name === 'request' || isDecision(operation) || doors.ownerPage !== undefined;
-      expect([name, texts.title === name, doors.command === null, hasPage]).toEqual([name, false, false, true]);
+      const { name, texts, ownerPage, isDangerous } = operation;
+      const hasPage = name === 'request' || DECISIONS.includes(operation) || ownerPage !== undefined;
+      expect([name, texts.title === name, hasPage]).toEqual([name, false, true]);
       expect([name, isDangerous]).toEqual([name, ['withdraw', 'reject', 'suspend', 'revoke'].includes(name)]);
     }
   });

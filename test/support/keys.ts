@@ -7,8 +7,9 @@ import type { KeyState } from '../../shared/db/key-columns.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput, parseInput } from '../../shared/keys/fields.ts';
 import { moveAndNotify, rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/life.ts';
+import { listKeys } from '../../shared/keys/list.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-import { OPERATIONS, perform } from '../../shared/operations.ts';
+
 import { onBox } from './world.ts';
 
 /** 80 characters: the shortest description. */
@@ -70,8 +71,8 @@ export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Gr
 }
 
 /** The keys that `keys list` shows the operator. */
-export async function keysListed(deps: Deps, filter: ListInput): Promise<KeyView[]> {
-  return (await perform(deps, onBox('operator'), OPERATIONS.list, filter)).keys;
+export function keysListed(deps: Pick<Deps, 'db' | 'clock'>, filter: ListInput = {}): KeyView[] {
+  return listKeys(deps, onBox('operator'), filter).keys;
 }
 
 /** The mails in the folder of `MAIL_URL`, oldest first. */

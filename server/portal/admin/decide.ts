@@ -1,12 +1,11 @@
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { AppError, type ErrorCode, faultOf } from '../../../shared/errors.ts';
-import { IS_ALREADY_SO, lackedOf } from '../../../shared/keys/grant.ts';
 import { formNameOf } from '../../../shared/keys/inputs.ts';
 import { isIdentifier } from '../../../shared/keys/list.ts';
 import { keyRevision, readKey } from '../../../shared/keys/record.ts';
 import { type KeyView, showKey } from '../../../shared/keys/view.ts';
 import type { AnyOperation, Unfinished } from '../../../shared/operations/entry.ts';
-import { isUnfinished, OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
+import { isOutcome, isUnfinished, OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { runInBackground } from '../../background.ts';
 import { html, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -43,7 +42,7 @@ export async function decide(context: PageContext): Promise<Outcome> {
   const ofPage = new Map([...faults].filter(([name]) => !reasons.includes(name)));
   if (ofPage.size > 0) return { ...(await back(ofPage)), refusal: 'refused_form' };
   const askOnce = async (wrong: Faults) => {
-    const fault = faultOf(() => operation.check(access, { identifier }));
+    const fault = faultOf(() => operation.check(access, showKey(access, identifier)));
     if (fault !== null) return { ...(await back(wrong.size > 0 ? wrong : new Map([['', fault]]))), refusal: REFUSED };
     return confirm(context, operation, [identifier], wrong, {
       ...{ action: `${path}/decide`, cancel: path },
@@ -134,7 +133,7 @@ function approvedAsRequested({ access }: PageContext, operation: AnyOperation, i
 }
 
 /** A begun approval. */
-type Begun = Unfinished & { identifier: string; continuation: NonNullable<AnyOperation['continuation']> };
+type Begun = Unfinished & { identifier: string };
 
 /** Carries out a decision on a key as it was shown. Returns what is left to be done after the answer: to mail a secret. */
 async function carryOut(
@@ -143,20 +142,14 @@ async function carryOut(
   input: Readonly<Record<string, unknown>> & { identifier: string },
   shown: string,
 ): Promise<Begun[]> {
-  const { access, person, services } = context;
+  const { person, services } = context;
   if (person?.kind !== 'admin') throw new AppError('forbidden');
-  const key = showKey(access, input.identifier);
-  if (operation.continuation !== null && services.isStopping) {
+  if (operation.mailsSecret && services.isStopping) {
     throw new AppError('try_later', 'The server is shutting down; approve it once it is back.');
   }
-  if (operation.keepsRest && lackedOf(key, input).length === 0) {
-    throw new AppError('refused', IS_ALREADY_SO);
-  }
   const output = await performFor({ ...context, person: { ...person, shown } }, operation, input);
-  const { continuation } = operation;
-  return isUnfinished(output) && continuation !== null
-    ? [{ identifier: input.identifier, continuation, finish: output.finish }]
-    : [];
+  if (isOutcome(output) && output.warning !== null) throw new AppError('refused', output.warning);
+  return isUnfinished(output) ? [{ identifier: input.identifier, finish: output.finish }] : [];
 }
 
 /** Mails the secrets of begun approvals after the answer; the outcome of each is in its key's history. */
@@ -164,14 +157,15 @@ function finishAll({ services: { background, report } }: PageContext, begun: rea
   const waiting = [...begun];
   const work = async (signal: AbortSignal) => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const { identifier, continuation, finish } = next;
+      const { identifier, finish } = next;
       try {
         await finish(signal);
       } catch (cause) {
         // The key's history has the outcome of the e-mail; the log does not repeat it.
         const isInHistory = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
-        if (isInHistory) report('warn', `Key ${identifier} ${continuation.refused}`);
-        else report('error', `Key ${identifier} ${continuation.failed}`, cause);
+        if (isInHistory)
+          report('warn', `Key ${identifier} was approved, but did not become Active; its page says why.`);
+        else report('error', `Key ${identifier} could not be approved.`, cause);
       }
     }
   };

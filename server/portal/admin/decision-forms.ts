@@ -52,11 +52,11 @@ export type DecisionParts = {
 };
 
 /** The decisions for the key's current state: those that are possible now, and why each of the others would be refused. */
-function decisionsFor(access: Deps, { identifier, state }: KeyView) {
-  const ofState = DECISIONS.filter(({ from }) => from === null || from.includes(state));
+function decisionsFor(access: Deps, key: KeyView) {
+  const ofState = DECISIONS.filter(({ from }) => from === null || from.includes(key.state));
   const all = ofState.map((operation) => ({
     operation,
-    fault: faultOf(() => operation.check(access, { identifier })),
+    fault: faultOf(() => operation.check(access, key)),
   }));
   return {
     possible: all.filter(({ fault }) => fault === null).map(({ operation }) => operation),
@@ -75,7 +75,7 @@ export function decisionForms(parts: DecisionParts): Html {
   return html`<aside class="decision" id="decide" tabindex="-1" aria-labelledby="yours"><div class="card"><h2 id="yours">${isPending ? 'Your decision' : 'Change this key'}</h2>
 ${refused.map(({ operation: { texts }, fault }) => html`<p class="warn">“${texts.button}” is not possible right now. ${pageSentence(fault)}</p>`)}
 ${possible.map((operation) => formOf(parts, operation))}</div>
-<p class="buttons act">${possible.map((operation) => buttonOf(operation, !isPending || operation.continuation === null))}</p></aside>`;
+<p class="buttons act">${possible.map((operation) => buttonOf(operation, !isPending || !operation.mailsSecret))}</p></aside>`;
 }
 
 /** The button of a form, outside of the form. */

@@ -1,4 +1,5 @@
 import { hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
+import { queuePlace } from '../../../shared/keys/list.ts';
 import { keyRevision, readKey, readOwner } from '../../../shared/keys/record.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
@@ -131,9 +132,7 @@ async function crumbs(context: PageContext, { identifier, state }: KeyView): Pro
   const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
   const label = html` aria-label="Breadcrumb"`;
   if (state !== 'pending') return html`<nav class="crumbs"${label}>${link(ADMIN_KEYS_PATH, 'Keys')}</nav>`;
-  const { position, waiting, previous, next } = await performFor(context, OPERATIONS.queuePlace, {
-    identifier,
-  });
+  const { position, waiting, previous, next } = queuePlace(context.access, identifier);
   const beside = (one: string | null, text: string) => (one === null ? [] : [link(`${ADMIN_KEYS_PATH}/${one}`, text)]);
   const place = `${numberText(position)} of ${numberText(waiting)}`;
   return html`<nav class="crumbs"${label}><span>${link(QUEUE_PATH, 'Requests')} ${place}</span><span>${beside(previous, '← Previous')}${beside(next, 'Next →')}</span></nav>`;

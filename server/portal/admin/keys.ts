@@ -42,7 +42,7 @@ function nothing(find: string, state: string): Html {
   const next = state === 'all' || state === 'pending' ? ' Requests appear here as soon as owners send them.' : '';
   return find === ''
     ? html`<p>No ${which}keys.${next}</p>`
-    : html`<p>No ${which}key matches “<bdi>${find}</bdi>”. Type an identifier, part of a key’s name, the beginning of a username or alias, or a whole e-mail address.</p>`;
+    : html`<p>No ${which}key matches “<bdi>${find}</bdi>”. Type a part of an identifier, of a key’s name, or of a username, alias or display name, or a whole e-mail address.</p>`;
 }
 
 /** The cursor of a page, at which the previous one ends; empty on the first. Throws `bad_parameter` for any other string. */

@@ -1,9 +1,10 @@
-import { choiceFault, type Queued } from '../../../shared/approval/queue.ts';
+import type { Person } from '../../../shared/actor.ts';
+import { choiceFault, listQueue, type Queued } from '../../../shared/approval/queue.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields.ts';
 import { keyRevision, readKey } from '../../../shared/keys/record.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
-import { OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
+import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html, raw, userText } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
@@ -11,7 +12,6 @@ import { buttonLook, errorSummary, type Faults, hiddenField, NO_FAULTS } from '.
 import { factList, requestFacts, type ShownFact } from '../html/key-facts.ts';
 import { durationSince, pageSentence, spanText } from '../html/time.ts';
 import { oneValue, queryValue } from '../requests/form.ts';
-import { performFor } from '../requests/operation-form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { needsReason } from './decision-forms.ts';
 import { pageLinks, readAfter, searchForm } from './keys.ts';
@@ -46,8 +46,12 @@ export function queue(context: PageContext): Promise<Page> {
 export async function showQueue(context: PageContext, faults: Faults): Promise<Page> {
   const { access } = context;
   const after = afterIn(context);
-  const asked = { limit: USUAL_PAGE_LENGTH, after: after || null };
-  const { requests, waiting, next, cantMail } = await performFor(context, OPERATIONS.queue, asked);
+  const { requests, waiting, next, cantMail } = listQueue(
+    access,
+    context.person as Person,
+    USUAL_PAGE_LENGTH,
+    after || null,
+  );
   const nowMs = access.clock.nowMs();
   const choosable = requests.filter((queued) => choiceFault(queued) === null).map(({ key }) => key.identifier);
   const choose = queryValue(context, 'choose').split(',');
@@ -55,7 +59,7 @@ export async function showQueue(context: PageContext, faults: Faults): Promise<P
   const ends = await outcomes(context);
   const path = publicPath(access.config, QUEUE_PATH);
   // Approvals send an e-mail; if that is impossible, none is offered.
-  const offered = REQUEST_DECISIONS.filter(({ continuation }) => continuation === null || cantMail === null);
+  const offered = REQUEST_DECISIONS.filter(({ mailsSecret }) => !mailsSecret || cantMail === null);
   const rows = queueRows(requests, { access, offered, chosen, linkTo: adminKeyPath(context), nowMs });
   const hidden = partFields(context).map(([name, value]) => hiddenField(name, value));
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${hidden}${rows}
@@ -151,10 +155,10 @@ ${durationSince(Date.parse(requestedAt), nowMs)}</summary>
  * because its secret might go to somebody other than the owner who requested it, gets a link to its page instead.
  */
 function buttonOf(operation: AnyOperation, queued: Queued, linkTo: Rows['linkTo']): Html {
-  const { name, texts, continuation } = operation;
+  const { name, texts, mailsSecret } = operation;
   const { identifier, name: ofKey } = queued.key;
   const text = html`${texts.button}<span class="unseen"> ${ofKey}</span>`;
-  if (continuation === null || choiceFault(queued) === null) {
+  if (!mailsSecret || choiceFault(queued) === null) {
     const dots = needsReason(operation) ? '…' : '';
     return html`<button class="tiny" name="${name}" value="${identifier}">${text}${dots}</button>`;
   }

@@ -112,7 +112,7 @@ export async function performFor<Input extends object, Output>(
 ): Promise<Output> {
   const act = () => perform(access, person as Person, operation, input);
   // An approval reads the mail settings first, and then waits for the lock by itself.
-  if (operation.event === null || operation.continuation !== null) return act();
+  if (operation.event === null || operation.mailsSecret) return act();
   return whenFree(access.db.$client, act, waitUntilMs);
 }
 

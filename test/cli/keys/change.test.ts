@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { listKeys } from '../../../shared/keys/list.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
-import { DESCRIPTION, issue } from '../../support/keys.ts';
+import { DESCRIPTION, issue, keysListed } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -51,7 +50,7 @@ describe('a request for a successor', () => {
     await asking.see('In two lines.');
     await asking.see('https://example.org');
     await asking.see('Send this request?');
-    expect(listKeys(deps, {})).toHaveLength(1);
+    expect(keysListed(deps)).toHaveLength(1);
     asking.type(KEY.enter);
     await asking.see('pending');
     expect(await asking.exited).toBe(0);

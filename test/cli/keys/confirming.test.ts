@@ -34,7 +34,7 @@ async function keyFor({ from }: AnyOperation): Promise<string> {
 
 /** Every flag of an operation, with a value. */
 function flagsOf(operation: AnyOperation): string[] {
-  return flaggedInputs(operation, 'operator').flatMap(([, schema]) => {
+  return flaggedInputs(operation).flatMap(([, schema]) => {
     const { kind } = factsOf(schema);
     return [flagName(schema), ...typedText(kind, VALUES[kind][0])];
   });
@@ -51,7 +51,7 @@ test.each(SOME.map((operation) => [operation.name, operation] as const))(
     const before = showKey(deps, identifier);
     const terminal = openTerminal(words, variables);
     await terminal.see(new RegExp(`Identifier +${identifier}`));
-    for (const [, schema] of flaggedInputs(operation, 'operator')) await terminal.see(factsOf(schema).title);
+    for (const [, schema] of flaggedInputs(operation)) await terminal.see(factsOf(schema).title);
     await terminal.answer(`${operation.texts.title} ${identifier}?`, `n${KEY.enter}`);
     expect(await terminal.exited).toBe(130);
     expect(showKey(deps, identifier)).toEqual(before);
@@ -90,7 +90,7 @@ test('keys request with all required flags asks for nothing else, and shows the 
   expect(terminal.screen()).not.toContain('Optional');
   terminal.type(KEY.ctrlC);
   expect(await terminal.exited).toBe(130);
-  expect(await keysListed(deps, { profile })).toEqual([]);
+  expect(keysListed(deps, { profile })).toEqual([]);
 });
 
 test('keys resume says that the key stays refused while its profile is banned', async () => {

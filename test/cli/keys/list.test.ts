@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
 import { keysText } from '../../../cli/keys/print.ts';
-import { listKeys } from '../../../shared/keys/list.ts';
 import { openTerminal, runCommand } from '../../support/commands.ts';
-import { issue, request } from '../../support/keys.ts';
+import { issue, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -54,7 +53,7 @@ test('a terminal shows 50 keys at a time, and the command for the next page', as
 });
 
 test('a narrow terminal shows fewer columns, and never truncates times', () => {
-  const keys = listKeys(deps, {});
+  const keys = keysListed(deps);
   const nowMs = clock.nowMs();
   for (const columns of [40, 60, 72, 80, 86, 88, 90, 92, 100, 120, 200]) {
     const lines = keysText(keys, nowMs, new Map([[active, nowMs]]), columns).split('\n');

@@ -25,11 +25,11 @@ describe('keys suspend', () => {
   const {
     name: verb,
     from,
-    to: after,
     event,
     texts,
   } = DECISIONS.find(({ name }) => name === 'suspend') as (typeof DECISIONS)[number];
   const [before = 'pending'] = from ?? [];
+  const after = 'suspended';
   const question = texts.title;
   const keyFor = (state = before) => keyIn(state, deps, profile);
 

@@ -22,7 +22,7 @@ const FLAGS = ['--name', 'Bot', '--permission', 'api.lookup', '--project-url', '
 const ask = (more: Record<string, string> = {}) =>
   openTerminal(['keys', 'request', '--profile', profile, ...FLAGS], { ...variables, ...more });
 
-const requested = async () => (await keysListed(deps, { profile }))[0];
+const requested = async () => keysListed(deps, { profile })[0];
 
 /** An editor: a shell script that receives the file as `$1`. */
 function editor(name: string, script: string): string {

@@ -37,7 +37,7 @@ describe('an owner at a terminal', () => {
     await terminal.answer('Send this request?', KEY.enter);
     await terminal.see(/[0-9A-Za-z]{8} pending/);
     expect(await terminal.exited).toBe(0);
-    expect(await keysListed(deps, { profile })).toMatchObject([
+    expect(keysListed(deps, { profile })).toMatchObject([
       {
         name: 'Bot',
         description: 'Too short. It shows the badges of our members beside their names in the chat of ours.',
@@ -57,7 +57,7 @@ describe('an owner at a terminal', () => {
       await terminal.answer('Name of the key', `Bot${key}`);
       expect(await terminal.exited).toBe(130);
       expect(terminal.screen()).toContain('nothing was changed');
-      expect(await keysListed(deps, { profile })).toEqual([]);
+      expect(keysListed(deps, { profile })).toEqual([]);
     });
   }
 });

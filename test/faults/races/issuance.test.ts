@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { startServer } from '../../../server/main.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { listKeys } from '../../../shared/keys/list.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { commandEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
@@ -73,7 +72,7 @@ describe('commands at the same time', () => {
       expect(run.code).toBe(1);
       expect(run.stderr).toContain('has 3 keys already');
     }
-    expect(await keysListed(deps, { profile })).toHaveLength(3);
+    expect(keysListed(deps, { profile })).toHaveLength(3);
   });
 
   test('5 simultaneous approvals of one key send one mail, and one succeeds', async () => {
@@ -216,7 +215,7 @@ test('the server accepts one mailed secret for each Active key, and no other', a
   let active = 0;
   let accepted = 0;
   for (const world of worlds) {
-    active += listKeys(world, {}).filter(({ state }) => state === 'Active').length;
+    active += keysListed(world).filter(({ state }) => state === 'Active').length;
     accepted += await countAccepted(world, all);
   }
   process.stderr.write(`mailed secrets: ${all.length}, accepted: ${accepted}\n`);

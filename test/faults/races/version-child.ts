@@ -29,7 +29,7 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
     const perform = keys.performUnlessChanged({ identifier });
     const { key } = await perform(OPERATIONS.show, { identifier });
     await checkMailer(deps);
-    const alsoConfirmed = OPERATIONS.approve.alsoConfirmed(deps, key);
+    const alsoConfirmed = OPERATIONS.approve.check(deps, key);
     const shown = alsoConfirmed.map(([, value]) => value).join();
     return { shown, act: () => perform(OPERATIONS.approve, { identifier }) };
   },

@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
       await first.promise;
       await click();
       await isLoaded(page, 'Waiting for an admin.');
-      expect([posts, (await keysListed(world.access, {})).length]).toEqual([2, 1]);
+      expect([posts, keysListed(world.access, {}).length]).toEqual([2, 1]);
       expect(troubles.filter((text) => !text.startsWith('failed: '))).toEqual([]);
     }
   }, 60_000);
@@ -127,7 +127,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await press(page, 'Send the request');
     await isLoaded(page, 'Request sent.');
     await isLoaded(page, 'Waiting for an admin.');
-    const [key] = await keysListed(world.access, {});
+    const [key] = keysListed(world.access, {});
     expect(key).toMatchObject({ state: 'pending', name: 'Badge bot', projectUrl: 'https://example.org/badges' });
     expect(key).toMatchObject({ expectedUsage: 'Now and then' });
     await press(page, 'Rename');
@@ -175,7 +175,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(await page.locator('.count').allTextContents()).toEqual(['', '', '', '']);
     await page.getByRole('button', { name: 'Send the request' }).click();
     await isLoaded(page, 'Request sent.');
-    const [successor] = await keysListed(access, { states: ['pending'] });
+    const [successor] = keysListed(access, { states: ['pending'] });
     expect(successor).toMatchObject({ name: 'Badge bot 😀', successorOf: identifier });
     expect(troubles).toEqual([]);
   }, 60_000);

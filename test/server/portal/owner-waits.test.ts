@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createPortalServices } from '../../../server/portal/services.ts';
-import { listKeys } from '../../../shared/keys/list.ts';
-import { DESCRIPTION, request, waitingWhile } from '../../support/keys.ts';
+import { DESCRIPTION, keysListed, request, waitingWhile } from '../../support/keys.ts';
 import { ADA, ask, ownerWorld, visit } from '../../support/pages.ts';
 import { changeByHand } from '../../support/profiles.ts';
 import { emptyLimits } from '../../support/storage.ts';
@@ -28,7 +27,7 @@ describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])(
     async function world() {
       const { access, cookie } = await ownerWorld();
       const identifier = await request(access, { profile: ADA.username });
-      const traces = () => JSON.stringify([listKeys(access, {}), access.db.$client.query('SELECT * FROM mails').all()]);
+      const traces = () => JSON.stringify([keysListed(access), access.db.$client.query('SELECT * FROM mails').all()]);
       let before = '';
       const late = waitingWhile(access, () => {
         changeByHand(access, ADA.username, { email: 'new@example.org' });

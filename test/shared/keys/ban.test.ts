@@ -122,7 +122,7 @@ describe('while a profile is banned', () => {
     const pending = await request(deps, { profile: 'Ada' });
     const revoked = await keyIn('revoked', { ...deps, clock }, 'Ada');
     ban();
-    const states = async () => (await keysListed(deps, { profile: 'Ada' })).map((key) => [key.state, key.refusedFor]);
+    const states = async () => keysListed(deps, { profile: 'Ada' }).map((key) => [key.state, key.refusedFor]);
     expect(await states()).toEqual([
       ['pending', null],
       ['Active', 'ban'],

@@ -170,7 +170,7 @@ test('the list shows pending requests first, oldest first, and filters by state 
   const older = await request(deps, { profile });
   clock.advance(1000);
   const newer = await request(deps, { profile });
-  const list = async (filter: ListInput) => (await keysListed(deps, filter)).map((key) => key.identifier);
+  const list = async (filter: ListInput) => keysListed(deps, filter).map((key) => key.identifier);
   expect(await list({ profile })).toEqual([older, newer, active]);
   expect(await list({ profile, states: ['Active'] })).toEqual([active]);
   expect(await list({ profile, states: ['rejected', 'expired'] })).toEqual([]);

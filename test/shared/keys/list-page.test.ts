@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { KEY_STATES, type KeyState } from '../../../shared/db/key-columns.ts';
 import type { ListInput } from '../../../shared/keys/fields.ts';
 import { withdrawKey } from '../../../shared/keys/life.ts';
+import { queuePlace } from '../../../shared/keys/list.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -46,7 +47,7 @@ test('the pages together are the whole list, for every filter and length', async
     { profile: 'user3', states: ['expired'] },
   ];
   for (const filter of filters) {
-    const whole = (await keysListed(deps, filter)).map(({ identifier }) => identifier);
+    const whole = keysListed(deps, filter).map(({ identifier }) => identifier);
     expect(whole.length).toBeGreaterThan(0);
     for (const limit of [1, 2, 5, 50]) {
       const found = await pagesOf(filter, limit);
@@ -66,7 +67,7 @@ test('a cursor with the identifier of another profile’s key reveals nothing ab
 
 test('the next page skips no key if keys are decided or requested in between', async () => {
   const states: KeyState[] = ['pending'];
-  const whole = (await keysListed(deps, { states })).map(({ identifier }) => identifier);
+  const whole = keysListed(deps, { states }).map(({ identifier }) => identifier);
   const first = await page({ states, limit: 2 });
   for (const { identifier } of first.keys) withdrawKey(deps, { identifier, by: onBox('ada') });
   clock.advance(1);
@@ -77,7 +78,7 @@ test('the next page skips no key if keys are decided or requested in between', a
 
 test('the previous and the next request in the queue skip those being approved, and are still found after a decision', async () => {
   const neighbours = async (identifier = '') => {
-    const { previous, next } = await perform(deps, onBox('operator'), OPERATIONS.queuePlace, { identifier });
+    const { previous, next } = queuePlace(deps, identifier);
     return [previous, next];
   };
   const [first, second, third, ...others] = (await page({ states: ['pending'] })).keys.map(
