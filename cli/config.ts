@@ -47,7 +47,7 @@ Example:
 
 function checkConfig(command: Command): void {
   const { json, envFile, db } = globalsOf(command);
-  if (db !== undefined) checkDatabasePath('--db', db);
+  if (db !== undefined) checkDatabasePath(db);
   const report = reportConfig({ envFile, db }, systemClock);
   if (json) printJson({ ok: report.faults.length === 0, ...report });
   else print(reportText(report));

@@ -33,7 +33,7 @@ export function configOf({ envFile, db }: Globals): Config {
   const warning = file === null ? null : looseMode(file);
   if (warning !== null) notice(`Warning: ${cleanForTerminal(warning)}`);
   const config = readConfig(source);
-  return db === undefined ? config : { ...config, databasePath: checkDatabasePath('--db', db) };
+  return db === undefined ? config : { ...config, databasePath: checkDatabasePath(db) };
 }
 
 /**

@@ -1,6 +1,5 @@
 #!/usr/bin/env bun
 import { type Command, CommanderError } from 'commander';
-import { isDebugging } from '../shared/config/environment.ts';
 import { AppError, exitCodeOf } from '../shared/errors.ts';
 import { cleanForTerminal, escapeJsonForTerminal } from '../shared/text.ts';
 import { versionText } from '../shared/version.ts';
@@ -17,7 +16,7 @@ async function run(): Promise<number> {
     // It is not an error if the reader of the output stops reading (`| head`), unlike a full disk.
     if (isClosedOutput(error)) return 0;
     await flushOutput().catch(() => undefined);
-    const { code, sentence, trace } = describeFault(error, isDebugging());
+    const { code, sentence, trace } = describeFault(error, process.env.LOG_LEVEL === 'debug');
     // Commander reads the program's own options before it reports any other error.
     const json = program.opts<{ json?: boolean }>().json === true;
     const more = trace.length > 0 ? { trace } : {};

@@ -1,5 +1,4 @@
 import type { DistinctQuestion } from 'inquirer';
-import { editorCommand } from '../../shared/config/environment.ts';
 import { PERMISSIONS, type Permission } from '../../shared/db/key-columns.ts';
 import { AppError } from '../../shared/errors.ts';
 
@@ -25,7 +24,8 @@ export function askText(question: TextQuestion): Promise<string> {
  */
 export function askLongText(question: TextQuestion): Promise<string> {
   const isOptional = question.fault('') === null && (question.initial ?? '') === '';
-  if (isOptional || editorCommand() === null || process.stdout.isTTY !== true) return askText(question);
+  if (isOptional || !(process.env.VISUAL || process.env.EDITOR) || process.stdout.isTTY !== true)
+    return askText(question);
   return ask<string>({ type: 'editor', name: ANSWER, file: { mode: 0o600 }, ...textOf(question) });
 }
 

@@ -1,6 +1,5 @@
 import type { Actor } from '../actor.ts';
 import type { Config } from '../config/config.ts';
-import { ownerPages } from '../config/pages.ts';
 import type { KeyState } from '../db/key-columns.ts';
 import { whenFree } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
@@ -120,7 +119,7 @@ async function deliver(
       publicName: deps.config.publicName,
       publicUrl: deps.config.publicUrl,
       contact: deps.config.contact,
-      pages: ownerPages(deps.config),
+      pages: deps.config.ownerPages,
     }),
   });
   const delivery = await Promise.race([sending, givenUp(signal)]);

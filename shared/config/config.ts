@@ -1,27 +1,21 @@
-import { statSync } from 'node:fs';
+import { isIP } from 'node:net';
 import * as z from 'zod';
 import { AppError } from '../errors.ts';
 import { RATE_LIMIT_SYNTAX } from '../limits/rate-limit.ts';
-import { isMailAddress } from '../mail/address.ts';
-import { MAIL_URL_SYNTAX, maskMailUrl, parseMailUrl } from '../mail/target.ts';
-import { isLoopback } from '../net.ts';
-import { readLogo } from './logo.ts';
+import { isMailAddress, MAIL_URL_SYNTAX, maskMailUrl, parseMailUrl } from '../mail/address.ts';
+import { bareHost, isLoopback } from '../net.ts';
 import { readSmallText } from './small-file.ts';
 import {
-  checkDatabasePath,
-  isHost,
+  databasePathFault,
   isPublicName,
-  isToken,
+  missingFault,
   parseAddresses,
   parseContact,
   parseLimits,
   parseProxies,
   parsePublicUrl,
   parseWebhook,
-  type TlsFiles,
-  TOKEN_CHARACTERS,
-  variableError,
-  WEBHOOK_SYNTAX,
+  readLogo,
 } from './values.ts';
 
 // Every variable of the program, in the order of the documents. A schema's message follows the variable's name in errors,
@@ -46,24 +40,31 @@ function parsed<T>(rule: string, parse: (text: string) => T | null) {
   });
 }
 
+/** The name of a file, which is refused by the rule that `faultOf` returns. */
+function fileName(faultOf: (path: string) => string | null) {
+  return z.string().superRefine((path, context) => {
+    const rule = faultOf(path);
+    if (rule !== null) context.addIssue(rule);
+  });
+}
+
 function oneOf<const T extends string>(allowed: readonly T[]) {
   return z.enum(allowed, `must be one of ${allowed.join(', ')}`);
 }
 
-/** The name of a file, whose existence and contents are checked after the schema. */
-const file = z.string();
-
 const onOrOff = oneOf(['on', 'off']).transform((text) => text === 'on');
-const token = z.string().refine(isToken, `must consist of ${TOKEN_CHARACTERS}`);
 
 const Variables = z.object({
-  DATABASE_PATH: file
+  DATABASE_PATH: fileName(databasePathFault)
     .prefault('data/profiles.db')
     .describe('the database; if the program creates its folder, that gets mode 0700, and the file 0600'),
   DATABASE_MUST_EXIST: onOrOff.prefault('off').describe('with on, serve refuses to start if there is no database'),
   HOST: z
     .string()
-    .refine(isHost, 'must be an IP address or localhost')
+    .refine(
+      (text) => text === 'localhost' || (isIP(text) !== 0 && !text.includes('%')),
+      'must be an IP address or localhost',
+    )
     .prefault('127.0.0.1')
     .describe('the IP address to listen on, or localhost'),
   PORT: parsed('must be a whole number from 0 to 65535', (text) =>
@@ -75,11 +76,11 @@ const Variables = z.object({
     .optional()
     .describe('the base URL that clients use; a trailing /api is removed; required if HOST is not loopback')
     .meta({ example: 'https://api.example.org' }),
-  TLS_CERT_FILE: file
+  TLS_CERT_FILE: fileName(missingFault)
     .optional()
     .describe('the certificate in PEM format, if no proxy terminates TLS; read at startup')
     .meta({ example: '/etc/ssl/profile-lookup/certificate.pem' }),
-  TLS_KEY_FILE: file
+  TLS_KEY_FILE: fileName(missingFault)
     .optional()
     .describe('the private key of the certificate')
     .meta({ example: '/etc/ssl/profile-lookup/certificate.key' }),
@@ -104,7 +105,7 @@ const Variables = z.object({
     .prefault('')
     .describe('the e-mail addresses that are notified of new requests, separated by commas')
     .meta({ example: 'grace@example.org' }),
-  ADMIN_WEBHOOK_URL: parsed(`must be ${WEBHOOK_SYNTAX}`, parseWebhook)
+  ADMIN_WEBHOOK_URL: parsed('must be an https URL, or an http URL on this machine', parseWebhook)
     .optional()
     .describe('a Discord, Slack, Mattermost or ntfy webhook that is told of requests and leaked secrets')
     .meta({ example: 'https://chat.example.org/hooks/xyz' }),
@@ -113,7 +114,8 @@ const Variables = z.object({
     .refine(isPublicName, 'must be one line of 1 to 40 characters, not all of them invisible')
     .prefault('Profile Lookup')
     .describe('the name of the service, 1–40 characters, on pages and in documentation, mails and passkey dialogs'),
-  PUBLIC_LOGO: file
+  PUBLIC_LOGO: z
+    .string()
     .optional()
     .describe('a square SVG or PNG file of at most 32 KiB, shown beside the name and as the icon; read at startup')
     .meta({ example: '/usr/local/share/profile-lookup/logo.svg' }),
@@ -131,7 +133,12 @@ const Variables = z.object({
   LOG_LEVEL: oneOf(LOG_LEVELS)
     .prefault('info')
     .describe('what is logged at least: debug, info (with every request), warn, error or silent (nothing)'),
-  METRICS_TOKEN: token.optional().describe('the bearer token of /metrics'),
+  METRICS_TOKEN: z
+    .string()
+    // What can be sent as a bearer token (RFC 6750, section 2.1).
+    .regex(/^[A-Za-z0-9\-._~+/]+=*$/, 'must consist of letters, digits and - . _ ~ + /')
+    .optional()
+    .describe('the bearer token of /metrics'),
 });
 
 type Name = keyof typeof Variables.shape;
@@ -167,17 +174,14 @@ export const VARIABLES: Readonly<Record<string, VariableMeta>> = Object.fromEntr
     const { description = '', example = '' } = schema.meta() ?? {};
     const meta = { meaning: description, default: unset, example: String(example) };
     if (mask === undefined) return [[name, meta]];
+    // Where the service unit expects the file.
+    const file = `/etc/profile-lookup/${name.toLowerCase().replaceAll('_', '-')}`;
     return [
       [name, { ...meta, mask }],
-      [`${name}_FILE`, { meaning: `a file that holds ${name}`, default: '', example: exampleFile(name) }],
+      [`${name}_FILE`, { meaning: `a file that holds ${name}`, default: '', example: file }],
     ];
   }),
 );
-
-/** Where the file of a secret is, as the service unit expects it. */
-function exampleFile(name: Name): string {
-  return `/etc/profile-lookup/${name.toLowerCase().replaceAll('_', '-')}`;
-}
 
 /** The variables that name a file with a secret. */
 export const SECRET_FILES = [...SECRETS.keys()].map((name) => `${name}_FILE`);
@@ -198,42 +202,38 @@ export function readConfig(source: Source): Config {
 
 /** Reads every variable and returns all errors. In `config`, invalid variables have a harmless value. */
 export function surveyConfig(source: Source): { config: Config; faults: Faults } {
-  const found = new Map<string, string>();
-  const config = configOf(readVariables(source, found), source, found);
+  const faults = new Map<string, string>();
+  const config = configOf(readVariables(source, faults), source, faults);
   const order = Object.keys(VARIABLES);
-  return { config, faults: new Map([...found].sort(([one], [other]) => order.indexOf(one) - order.indexOf(other))) };
+  return { config, faults: new Map([...faults].sort(([one], [other]) => order.indexOf(one) - order.indexOf(other))) };
 }
 
 /** Parses the variables with the schema; invalid ones count as unset. */
 function readVariables(source: Source, faults: Map<string, string>): z.output<typeof Variables> {
-  const texts = new Map<PropertyKey, { text: string; name: string }>();
+  const valid: Record<string, string> = {};
   for (const name of NAMES) {
-    const text = source[name] || null;
-    const path = SECRETS.has(name) ? source[`${name}_FILE`] || null : null;
-    if (text?.includes('\uFFFD')) {
-      // The runtime replaces bytes that are not UTF-8; the value would name another file.
-      faults.set(name, variableError(name, 'must be valid UTF-8, without U+FFFD').message);
-    } else if (path !== null) {
-      const inFile = attempt(faults, `${name}_FILE`, () => readSecretFile(name, path, text !== null));
-      if (inFile !== null) texts.set(name, { text: inFile, name: `${name}_FILE` });
-    } else if (text !== null) texts.set(name, { text, name });
+    const byFile = SECRETS.has(name) && source[`${name}_FILE`] ? `${name}_FILE` : null;
+    const text = byFile === null ? source[name] : attempt(faults, byFile, () => readSecretFile(name, source));
+    if (!text) continue;
+    const schema: z.ZodType = Variables.shape[name];
+    // The runtime replaces bytes that are not UTF-8; the value would name another file.
+    const rule = text.includes('\uFFFD')
+      ? 'must be valid UTF-8, without U+FFFD'
+      : schema.safeParse(text).error?.issues[0]?.message;
+    if (rule === undefined) valid[name] = text;
+    else if (byFile === null) note(faults, name, rule);
+    else note(faults, byFile, `names a file whose text ${rule}`);
   }
-  const given = () => Object.fromEntries([...texts].map(([name, { text }]) => [name, text]));
-  const first = Variables.safeParse(given());
-  if (first.success) return first.data;
-  for (const { path, message } of first.error.issues) {
-    const [variable = ''] = path;
-    const name = texts.get(variable)?.name ?? String(variable);
-    const rule = name === variable ? message : `names a file whose text ${message}`;
-    if (!faults.has(name)) faults.set(name, variableError(name, rule).message);
-    texts.delete(variable);
-  }
-  return Variables.parse(given());
+  return Variables.parse(valid);
 }
 
-/** Runs a check of a variable that has no error yet; if it throws, stores the sentence and returns null. */
+/** Notes the rule that a variable breaks, unless it has an error. */
+function note(faults: Map<string, string>, name: string, rule: string): void {
+  if (!faults.has(name)) faults.set(name, `${name} ${rule}.`);
+}
+
+/** Notes the sentence that `act` throws, and returns null then. */
 function attempt<T>(faults: Map<string, string>, name: string, act: () => T): T | null {
-  if (faults.has(name)) return null;
   try {
     return act();
   } catch (error) {
@@ -243,35 +243,39 @@ function attempt<T>(faults: Map<string, string>, name: string, act: () => T): T 
   }
 }
 
-function readSecretFile(name: string, path: string, isSetToo: boolean): string {
-  const byFile = `${name}_FILE`;
-  if (isSetToo) throw variableError(byFile, `and ${name} may not both be set`);
-  const text = readSmallText({ name: byFile, path, maxKib: 64, code: 'bad_config' }).trim();
-  if (text === '') throw variableError(byFile, `names an empty file: ${path}`);
+function readSecretFile(name: Name, source: Source): string {
+  const file = { name: `${name}_FILE`, path: source[`${name}_FILE`] ?? '', maxKib: 64, code: 'bad_config' } as const;
+  if (source[name]) throw new AppError('bad_config', `${file.name} and ${name} may not both be set.`);
+  const text = readSmallText(file).trim();
+  if (text === '') throw new AppError('bad_config', `${file.name} names an empty file: ${file.path}.`);
   return text;
 }
 
-/** Checks what concerns several variables or files, and names the values as the program does. */
+/** Checks what concerns several variables, and names the values as the program does. */
 function configOf(values: z.output<typeof Variables>, source: Source, faults: Map<string, string>) {
-  const tls = tlsOf(values, faults);
-  attempt(faults, 'DATABASE_PATH', () => checkDatabasePath('DATABASE_PATH', values.DATABASE_PATH));
+  const { HOST: host, PORT: port, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = values;
+  if (!source.TLS_CERT_FILE && source.TLS_KEY_FILE) note(faults, 'TLS_CERT_FILE', 'must be set if TLS_KEY_FILE is set');
+  if (source.TLS_CERT_FILE && !source.TLS_KEY_FILE) note(faults, 'TLS_KEY_FILE', 'must be set if TLS_CERT_FILE is set');
+  const tls = certFile === undefined || keyFile === undefined ? null : { certFile, keyFile };
   const logo = values.PUBLIC_LOGO;
-  const publicLogo = logo === undefined ? null : attempt(faults, 'PUBLIC_LOGO', () => readLogo('PUBLIC_LOGO', logo));
   const mail = values.MAIL_URL ?? null;
   const mailFrom = values.MAIL_FROM ?? null;
-  attempt(faults, 'MAIL_FROM', () => {
-    if (mail?.kind !== 'server' || mailFrom !== null) return;
-    throw variableError('MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
-  });
-  const { HOST: host, PORT: port } = values;
-  const publicUrl = attempt(faults, 'PUBLIC_URL', () => values.PUBLIC_URL ?? localUrl(host, port, tls !== null));
+  if (mail?.kind === 'server' && mailFrom === null) {
+    note(faults, 'MAIL_FROM', 'must be set to the sender address, since MAIL_URL names a mail server');
+  }
+  const isUrlNeeded = values.PUBLIC_URL === undefined && !isLoopback(host);
+  if (isUrlNeeded) note(faults, 'PUBLIC_URL', 'must be set if HOST is not a loopback address');
+  const localUrl = `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  /** Origin and optional prefix, without a trailing slash and without `/api`. */
+  const publicUrl = values.PUBLIC_URL ?? (isUrlNeeded ? '' : localUrl);
+  const hasPages = values.DEVELOPER_PLATFORM && mail !== null && publicUrl !== '';
   return {
     databasePath: values.DATABASE_PATH,
     databaseMustExist: values.DATABASE_MUST_EXIST,
     host,
     port,
-    /** Origin and optional prefix, without a trailing slash and without `/api`. */
-    publicUrl: publicUrl ?? '',
+    publicUrl,
+    ...(hasPages ? pagesOf(publicUrl) : { ownerPages: null, adminPages: null }),
     tls,
     trustedProxies: values.TRUSTED_PROXIES ?? null,
     mail,
@@ -280,7 +284,7 @@ function configOf(values: z.output<typeof Variables>, source: Source, faults: Ma
     adminWebhook: values.ADMIN_WEBHOOK_URL ?? null,
     publicName: values.PUBLIC_NAME,
     /** As a `data:` URL. */
-    publicLogo,
+    publicLogo: logo === undefined ? null : attempt(faults, 'PUBLIC_LOGO', () => readLogo('PUBLIC_LOGO', logo)),
     contact: values.CONTACT ?? null,
     developerPlatform: values.DEVELOPER_PLATFORM,
     defaultRateLimits: values.DEFAULT_RATE_LIMITS,
@@ -291,31 +295,13 @@ function configOf(values: z.output<typeof Variables>, source: Source, faults: Ma
   };
 }
 
-function tlsOf(values: z.output<typeof Variables>, faults: Map<string, string>): TlsFiles | null {
-  const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = values;
-  if (cert === undefined && key === undefined) return null;
-  const certFile = attempt(faults, 'TLS_CERT_FILE', () => existing('TLS_CERT_FILE', cert, 'TLS_KEY_FILE'));
-  const keyFile = attempt(faults, 'TLS_KEY_FILE', () => existing('TLS_KEY_FILE', key, 'TLS_CERT_FILE'));
-  return certFile === null || keyFile === null ? null : { certFile, keyFile };
-}
-
-function existing(name: string, path: string | undefined, companion: string): string {
-  if (path === undefined) throw variableError(name, `must be set if ${companion} is set`);
-  if (!isFile(path)) throw variableError(name, `does not name an existing file: ${path}`);
-  return path;
-}
-
-/** Whether a path leads to a file; false for an invalid path, or one through an inaccessible folder. */
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
-
-/** The default of PUBLIC_URL if only this machine can reach the server. */
-function localUrl(host: string, port: number, isSecure: boolean): string {
-  if (!isLoopback(host)) throw variableError('PUBLIC_URL', 'must be set if HOST is not a loopback address');
-  return `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+/**
+ * The URLs of the pages for owners and for admins, as mails quote them; null where nobody can sign in: over plain HTTP from
+ * another machine, and with passkeys at an IP address.
+ */
+function pagesOf(publicUrl: string): { ownerPages: string | null; adminPages: string | null } {
+  const { protocol, hostname } = new URL(publicUrl);
+  const host = bareHost(hostname);
+  const ownerPages = protocol === 'https:' || isLoopback(host) ? `${publicUrl}/developers` : null;
+  return { ownerPages, adminPages: ownerPages === null || isIP(host) !== 0 ? null : `${ownerPages}/admin` };
 }

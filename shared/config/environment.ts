@@ -26,8 +26,8 @@ export function readEnvironment(
   inherited: Source = { ...process.env },
   installed = INSTALLED_SETTINGS,
 ): Environment {
-  const isFound = given.envFile === undefined && given.db === undefined && !inherited.DATABASE_PATH;
-  const file = given.envFile ?? (isFound && isReadable(installed) ? installed : null);
+  const isNamed = given.db !== undefined || inherited.DATABASE_PATH;
+  const file = given.envFile ?? (!isNamed && isReadable(installed) ? installed : null);
   if (file === null) return { source: inherited, inherited, file };
   const name = given.envFile === undefined ? 'The installed program' : '--env-file';
   const text = readSmallText({ name, path: file, maxKib: 1_024, code: 'bad_config' });
@@ -40,12 +40,9 @@ function isReadable(path: string): boolean {
     accessSync(path, constants.R_OK);
     return true;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EACCES') return false;
-    throw new AppError(
-      'bad_config',
-      `${path} has the settings of the installed program, and this user may not read it; use sudo.`,
-    );
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return false;
+    const sentence = `${path} has the settings of the installed program, and this user may not read it; use sudo.`;
+    throw new AppError('bad_config', sentence);
   }
 }
 
@@ -84,14 +81,4 @@ function unquoted(name: string, value: string, fault: (what: string) => AppError
   if (value.endsWith('\\')) throw fault(`${name} ends with a backslash; put the value in single quotes`);
   if (/^\s/.test(value)) throw fault(`${name} has a blank after "="`);
   return value;
-}
-
-/** Whether `LOG_LEVEL` is `debug`; works before the configuration is read. Never throws. */
-export function isDebugging(): boolean {
-  return process.env.LOG_LEVEL === 'debug';
-}
-
-/** The command of the text editor, from `VISUAL` or `EDITOR`. */
-export function editorCommand(): string | null {
-  return process.env.VISUAL || process.env.EDITOR || null;
 }

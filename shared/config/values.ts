@@ -5,49 +5,50 @@ import { parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { bareHost, isLoopback } from '../net.ts';
 import { cleanForTerminal, codePoints } from '../text.ts';
+import { readSmallBytes } from './small-file.ts';
 
-// Checks the texts of single variables. A function that parses returns null for an invalid text.
-
-/** The paths of certificate and key. */
-export type TlsFiles = { certFile: string; keyFile: string };
-
-/** The error for an invalid variable: its name, followed by its rule. */
-export function variableError(name: string, rule: string): AppError {
-  return new AppError('bad_config', `${name} ${rule}.`);
-}
+// Checks the texts of single variables. A function that parses returns null for an invalid text; one that finds a fault
+// returns the rule that follows the variable's name.
 
 /**
- * Returns the path unchanged. Throws `bad_config`, naming the variable or flag, if it is a folder or can't be a file: SQLite
- * would open a temporary database for an empty path or `:memory:`.
+ * The rule that the path of a database breaks: SQLite would open a temporary database for an empty path or `:memory:`. What
+ * is below an inaccessible folder is reported when it is opened.
  */
-export function checkDatabasePath(name: 'DATABASE_PATH' | '--db', text: string): string {
-  if (text.trim() === '' || text.startsWith(':') || text.includes('\0')) throw variableError(name, 'must name a file');
-  if (isFolder(text)) throw variableError(name, `must name a file, and ${text} is a folder`);
-  return text;
+export function databasePathFault(path: string): string | null {
+  if (path.trim() === '' || path.startsWith(':') || path.includes('\0')) return 'must name a file';
+  return kindOf(path) === 'folder' ? `must name a file, and ${path} is a folder` : null;
 }
 
-/** Also false below an inaccessible folder; opening the file reports that. */
-function isFolder(path: string): boolean {
+/** The rule that the path of a certificate or key breaks. */
+export function missingFault(path: string): string | null {
+  return kindOf(path) === 'file' ? null : `does not name an existing file: ${path}`;
+}
+
+/** What a path leads to; null if that is nothing, something else, or below an inaccessible folder. */
+function kindOf(path: string): 'file' | 'folder' | null {
   try {
-    return statSync(path).isDirectory();
+    const stat = statSync(path);
+    return stat.isFile() ? 'file' : stat.isDirectory() ? 'folder' : null;
   } catch {
-    return false;
+    return null;
   }
+}
+
+/** Returns the value of `--db` unchanged. Throws `bad_config` if it can't be a database. */
+export function checkDatabasePath(path: string): string {
+  const fault = databasePathFault(path);
+  if (fault !== null) throw new AppError('bad_config', `--db ${fault}.`);
+  return path;
 }
 
 /** Returns an error message if other machines could send API keys over plain HTTP, otherwise null. */
 export function exposureFault(at: {
   host: string;
-  tls: TlsFiles | null;
+  tls: object | null;
   trustedProxies: BlockList | null;
 }): string | null {
   if (at.tls !== null || at.trustedProxies !== null || isLoopback(at.host)) return null;
   return `HOST ${at.host} can be reached from other machines, and API keys may not be sent over plain HTTP: set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES if a proxy provides HTTPS, or HOST=127.0.0.1.`;
-}
-
-/** Whether a string is an IP address, without a zone, or `localhost`. */
-export function isHost(text: string): boolean {
-  return text === 'localhost' || (isIP(text) !== 0 && !text.includes('%'));
 }
 
 /** Returns the origin and prefix of a public URL, without a final `/api`. */
@@ -57,9 +58,6 @@ export function parsePublicUrl(text: string): string | null {
   if (url.search || url.hash || url.username || url.password) return null;
   return url.origin + url.pathname.replace(/(?:\/api)?\/*$/, '').replace(/\/+$/, '');
 }
-
-/** The syntax of `ADMIN_WEBHOOK_URL`, for error messages. */
-export const WEBHOOK_SYNTAX = 'an https URL, or an http URL on this machine';
 
 /** Normalises the URL of a webhook. */
 export function parseWebhook(text: string): string | null {
@@ -80,14 +78,6 @@ export function parseProxies(text: string): BlockList | null {
     list.addSubnet(address, length, version === 4 ? 'ipv4' : 'ipv6');
   }
   return list;
-}
-
-/** The characters of a token, for error messages. */
-export const TOKEN_CHARACTERS = 'letters, digits and - . _ ~ + /';
-
-/** Whether a string can be sent as a bearer token (RFC 6750, section 2.1). */
-export function isToken(text: string): boolean {
-  return /^[A-Za-z0-9\-._~+/]+=*$/.test(text);
 }
 
 /** An e-mail address, or the normalised URL of a page. */
@@ -125,3 +115,57 @@ export function isPublicName(text: string): boolean {
 
 /** Unicode classifies the Braille blank as a symbol, but it is invisible. */
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{Cf}\p{Z}\u2800]/u;
+
+/** Every page embeds the logo, as a picture and as its icon. */
+const MAX_KIB = 32;
+
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/**
+ * Reads a square SVG or PNG as a `data:` URL. Throws `bad_config`, naming the variable and the reason, if the file can't be read,
+ * is larger than 32 KiB, or is nothing that a browser would show as a square picture.
+ */
+export function readLogo(name: string, path: string): string {
+  const refused = (rule: string) => new AppError('bad_config', `${name} ${rule}.`);
+  const bytes = Buffer.from(readSmallBytes({ name, path, maxKib: MAX_KIB, code: 'bad_config' }));
+  const isPng = bytes.subarray(0, PNG.length).equals(PNG);
+  const picture = isPng ? readPng(bytes) : readSvg(bytes.toString());
+  if (typeof picture === 'string') throw refused(`must name an SVG or PNG file: ${path} ${picture}`);
+  const { type, width, height } = picture;
+  if (!(width > 0 && height > 0)) throw refused(`must name a picture with a size: ${path} has none`);
+  if (width !== height) throw refused(`must name a square picture; it is ${width} × ${height}: ${path}`);
+  return `data:${type};base64,${bytes.toString('base64')}`;
+}
+
+/** A picture and its size, or why it is none. */
+type Picture = { type: string; width: number; height: number } | string;
+
+/** The size of a PNG, from its first chunk (W3C PNG, section 11.2.1). It must have pixels, and its end. */
+function readPng(bytes: Buffer): Picture {
+  const [head, pixels, end] = ['IHDR', 'IDAT', 'IEND'].map((chunk) => bytes.lastIndexOf(chunk)) as [
+    number,
+    number,
+    number,
+  ];
+  if (head < 0 || pixels < head || end < pixels) return 'is an incomplete PNG';
+  return { type: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+}
+
+/** What may stand before the root of an SVG: a byte order mark, the XML declaration, comments and a document type. */
+const PROLOGUE = /^\uFEFF?(?:\s+|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?\s*>)*/i;
+
+/** The size of an SVG: its `viewBox`, or its width and height. Browsers do not display an SVG without the namespace. */
+function readSvg(text: string): Picture {
+  const root = /^<svg\b[^>]*>/.exec(text.replace(PROLOGUE, ''))?.[0];
+  if (root === undefined) return 'is neither: it begins with no <svg>';
+  if (!/\sxmlns=["']http:\/\/www\.w3\.org\/2000\/svg["']/.test(root)) {
+    return 'lacks xmlns="http://www.w3.org/2000/svg", without which browsers do not show it';
+  }
+  const box = /\sviewBox=["']\s*[-\d.]+[\s,]+[-\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)\s*["']/.exec(root);
+  const [width, height] =
+    box === null
+      ? ['width', 'height'].map((side) => new RegExp(`\\s${side}=["']([\\d.]+)`).exec(root)?.[1])
+      : box.slice(1);
+  if (width === undefined || height === undefined) return 'has neither a viewBox nor width and height';
+  return { type: 'image/svg+xml', width: Number(width), height: Number(height) };
+}

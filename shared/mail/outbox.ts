@@ -2,7 +2,6 @@ import { and, asc, count, eq, gte, lt, lte, ne, notInArray, type SQL, sql } from
 import type { Actor } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import { adminPages, ownerPages } from '../config/pages.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/open-beside.ts';
@@ -26,7 +25,7 @@ import { postToWebhook } from './webhook.ts';
 /** The settings that mails quote, and their recipients. */
 export type MailConfig = Pick<
   Config,
-  'adminEmails' | 'adminWebhook' | 'publicName' | 'publicUrl' | 'contact' | 'developerPlatform' | 'mail'
+  'adminEmails' | 'adminWebhook' | 'publicName' | 'publicUrl' | 'contact' | 'ownerPages' | 'adminPages'
 >;
 
 type Act = { by: Actor; atMs: number };
@@ -78,7 +77,7 @@ export function readKeyNews(tx: Tx, config: MailConfig, identifier: string, { at
     .where(eq(apiKeys.identifier, identifier))
     .get();
   if (row === undefined) throw new AppError('not_found', `There is no key ${identifier}.`);
-  return { ...row, ...serviceNews(config), atMs, pages: ownerPages(config) };
+  return { ...row, ...serviceNews(config), atMs, pages: config.ownerPages };
 }
 
 export type KeyNews = ReturnType<typeof readKeyNews>;
@@ -107,7 +106,7 @@ export function tellAdmins(
   tell: { textOf: (news: KeyNews) => Text; sentenceOf: (key: string) => string },
   act: Act,
 ): number[] {
-  const news = { ...readKeyNews(tx, config, identifier, act), pages: adminPages(config) };
+  const news = { ...readKeyNews(tx, config, identifier, act), pages: config.adminPages };
   const { profileId, pages } = news;
   const text = tell.textOf(news);
   const ids = mailAdmins(tx, config, profileId, text, act);
@@ -158,7 +157,7 @@ export function mailSignIn(
   const since = act.atMs - (act.atMs % DAY_MS);
   if (mailsOfKind(tx).get({ profileId, kind: 'new-sign-in', since }) !== undefined) return;
   const profile = usernameOf(tx).get({ profileId })?.username ?? '';
-  const news = { ...serviceNews(config), pages: ownerPages(config), profile, atMs: act.atMs, address, agent };
+  const news = { ...serviceNews(config), pages: config.ownerPages, profile, atMs: act.atMs, address, agent };
   storeMail(tx, signInNoticeMail(news), { profileId, to: null }, act);
 }
 

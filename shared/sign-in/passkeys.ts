@@ -2,7 +2,6 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { and, asc, eq } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
-import { adminPages } from '../config/pages.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { admins, passkeys } from '../db/schema/people.ts';
 import { lockDeadline, whenFree, write, writeLoosely } from '../db/write.ts';
@@ -229,7 +228,7 @@ function storePasskey(
     .run();
   const event = { subject: 'admin', event: 'passkey registered', about: admin.name, data: { passkey: name } } as const;
   addEvent(tx, { by: { kind: 'admin', name: admin.name }, atMs }, event);
-  const news = { ...config, pages: adminPages(config), admin: admin.name, atMs, address: client.address };
+  const news = { ...config, pages: config.adminPages, admin: admin.name, atMs, address: client.address };
   mailAdmins(tx, config, null, enrolmentMail(news), { by: SERVICE, atMs });
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createMailDeps } from '../../../shared/deps.ts';
+import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
-import { parseMailUrl } from '../../../shared/mail/target.ts';
 import { readMail, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { TEST_CA } from '../../support/network.ts';
 import { testConfig } from '../../support/world.ts';

@@ -1,5 +1,5 @@
+import type { MailTarget } from '../../../shared/mail/address.ts';
 import type { Mail } from '../../../shared/mail/send.ts';
-import type { MailTarget } from '../../../shared/mail/target.ts';
 import { type ApprovalNews, approvalMail } from '../../../shared/mail/texts/key-mails.ts';
 
 /** A well-formed secret that belongs to no key. */
