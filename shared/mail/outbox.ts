@@ -1,6 +1,6 @@
-import { and, asc, count, eq, gte, lt, lte, ne, notInArray, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gte, inArray, lt, lte, ne, notInArray, sql } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import { DAY_MS, isoTime } from '../clock.ts';
+import { DAY_MS, isoTime, systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
@@ -9,7 +9,7 @@ import { apiKeys } from '../db/schema/keys.ts';
 import { mails, WEBHOOK } from '../db/schema/mails.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { withTables } from '../db/tables.ts';
-import { write } from '../db/write.ts';
+import { whenFree, write } from '../db/write.ts';
 import type { Deps, ServerDeps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from './address.ts';
@@ -199,9 +199,8 @@ const MAX_AGE_MS = 3 * DAY_MS;
 /** How long ended mails are kept: as long as `status` lists them. */
 const KEPT_MS = 30 * DAY_MS;
 
-/** How often storing a result is tried: a mail whose result is not stored is sent again. */
-const STORE_TRIES = 40;
-const STORE_RETRY_MS = 250;
+/** How long storing a result waits for the lock: a mail whose result is not stored is sent again. */
+const STORE_MS = 10_000;
 
 type Report = (level: 'info' | 'warn' | 'error', sentence: string) => void;
 
@@ -211,8 +210,9 @@ const IS_WAITING = eq(mails.result, 'waiting').inlineParams();
 /** Where a mail goes now; empty if the profile has no address. */
 const RECIPIENT = sql<string>`coalesce(${mails.to}, ${profiles.email}, '')`;
 
-function nextMail(db: Db, nowMs: number, only: readonly number[] | null, skipped: readonly string[], kinds: Kinds) {
-  const isDue = only === null ? lte(mails.nextTryAt, nowMs) : isAmong(only);
+/** The next mail to send, except to these recipients: of all that are due, or of the untried ones of a command. */
+function nextMail(db: Db, deps: Pick<Deps, 'clock' | 'config'>, only: readonly number[] | null, busy: string[] = []) {
+  const { mail, adminWebhook } = deps.config;
   return (
     db
       .select({
@@ -227,7 +227,17 @@ function nextMail(db: Db, nowMs: number, only: readonly number[] | null, skipped
       })
       .from(mails)
       .leftJoin(profiles, eq(profiles.id, mails.profileId))
-      .where(and(IS_WAITING, isDue, notInArray(RECIPIENT, [...skipped]), kindsIn(kinds)))
+      .where(
+        and(
+          IS_WAITING,
+          only === null
+            ? lte(mails.nextTryAt, deps.clock.nowMs())
+            : and(inArray(mails.id, [...only]), eq(mails.tries, 0)),
+          notInArray(RECIPIENT, busy),
+          mail === null ? eq(mails.to, WEBHOOK) : undefined,
+          adminWebhook === null ? sql`${mails.to} IS NOT ${WEBHOOK}` : undefined,
+        ),
+      )
       // Mails about changed addresses come last, since one import may change very many.
       .orderBy(sql`(${mails.kind} = 'address')`, asc(mails.nextTryAt), asc(mails.id))
       .limit(1)
@@ -236,65 +246,41 @@ function nextMail(db: Db, nowMs: number, only: readonly number[] | null, skipped
 }
 
 type Waiting = NonNullable<ReturnType<typeof nextMail>>;
-type Kinds = { hasMailer: boolean; hasWebhook: boolean };
 
-function kindsIn({ hasMailer, hasWebhook }: Kinds) {
-  return and(
-    hasMailer ? undefined : eq(mails.to, WEBHOOK),
-    hasWebhook ? undefined : sql`${mails.to} IS NOT ${WEBHOOK}`,
-  );
-}
+/** How mails are sent, on a writable connection. */
+type Sending = { deps: Pick<Deps, 'db' | 'clock' | 'config'>; mailer: Mailer | null; report: Report };
 
-function isAmong(ids: readonly number[]) {
-  return sql`${mails.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
-}
-
-/** Whom mail is sent for: a writable connection, and only these mails, or null for all that are due. */
-type Sending = {
-  deps: Pick<Deps, 'clock' | 'config'>;
-  db: Db;
-  mailer: Mailer | null;
-  only: readonly number[] | null;
-  report: Report;
-  isStopping: () => boolean;
-};
-
-/** Sends mails, one at a time to each of up to five recipients. Throws what prevents it from reading or storing. */
-async function sendAll(sending: Sending): Promise<void> {
-  const { deps, db, mailer, isStopping } = sending;
+/**
+ * Sends the mails with these ids, or all that are due, one at a time to each of up to five recipients, and begins none once
+ * `isStopping`. Throws what prevents it from reading or storing.
+ */
+async function sendAll(sending: Sending, only: readonly number[] | null, isStopping: () => boolean): Promise<void> {
   const open = new Map<string, Promise<void>>();
-  const faults: unknown[] = [];
-  const kinds = { hasMailer: mailer !== null, hasWebhook: deps.config.adminWebhook !== null };
-  let only = sending.only;
-  for (;;) {
-    const isFull = open.size >= MAX_RECIPIENTS || isStopping() || faults.length > 0;
-    const next = isFull ? undefined : nextMail(db, deps.clock.nowMs(), only, [...open.keys()], kinds);
-    if (next !== undefined) {
-      only = only?.filter((id) => id !== next.id) ?? null;
-      const sent = sendOne(sending, next)
-        .catch((fault) => void faults.push(fault))
-        .finally(() => open.delete(next.to));
-      open.set(next.to, sent);
-    } else if (open.size > 0) await Promise.race(open.values());
-    else if (faults.length > 0) throw faults[0];
-    else return;
+  try {
+    for (;;) {
+      const isFull = open.size >= MAX_RECIPIENTS || isStopping();
+      const next = isFull ? undefined : nextMail(sending.deps.db, sending.deps, only, [...open.keys()]);
+      if (next !== undefined)
+        open.set(
+          next.to,
+          sendOne(sending, next).finally(() => open.delete(next.to)),
+        );
+      else if (open.size > 0) await Promise.race(open.values());
+      else return;
+    }
+  } finally {
+    await Promise.allSettled(open.values());
   }
 }
 
 /** Counts the try before it begins: whatever then can't be stored, a mail is not sent again at once. */
 async function sendOne(sending: Sending, mail: Waiting): Promise<void> {
+  const { db, clock } = sending.deps;
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** mail.tries, LONGEST_PAUSE_MS);
-  const begun = { tries: mail.tries + 1, nextTryAt: sending.deps.clock.nowMs() + pauseMs };
-  write(sending.db, (tx) => tx.update(mails).set(begun).where(eq(mails.id, mail.id)).run());
+  const begun = { tries: mail.tries + 1, nextTryAt: clock.nowMs() + pauseMs };
+  write(db, (tx) => tx.update(mails).set(begun).where(eq(mails.id, mail.id)).run());
   const delivery = await deliver(sending, mail);
-  for (let left = STORE_TRIES; ; left--) {
-    try {
-      return settle(sending, mail, delivery);
-    } catch (error) {
-      if (left === 0 || !(error instanceof AppError)) throw error;
-    }
-    await Bun.sleep(STORE_RETRY_MS);
-  }
+  await whenFree(db.$client, () => settle(sending, mail, delivery), systemClock.monotonicMs() + STORE_MS);
 }
 
 async function deliver({ deps, mailer }: Sending, mail: Waiting): Promise<Delivery> {
@@ -307,24 +293,24 @@ async function deliver({ deps, mailer }: Sending, mail: Waiting): Promise<Delive
 }
 
 /** Stores a result. */
-function settle({ db, report }: Sending, mail: Waiting, delivery: Delivery): void {
-  const { id, kind, identifier, profileId } = mail;
-  const what = `The ${kind} mail about ${subjectInWords({ identifier, uid: profileId })}`;
+function settle({ deps, report }: Sending, mail: Waiting, delivery: Delivery): void {
+  const what = `The ${mail.kind} mail about ${subjectInWords(mail)}`;
   const isRefused = delivery.outcome === 'refused' && delivery.permanent && delivery.about === 'mail';
   const fault = delivery.outcome === 'accepted' ? null : delivery.reason;
   const result = fault === null ? 'accepted' : isRefused ? 'refused' : 'waiting';
   const kept = result === 'waiting' ? {} : EMPTIED;
-  write(db, (tx) =>
-    tx
-      .update(mails)
-      .set({ result, fault, ...kept })
-      .where(eq(mails.id, id))
-      .run(),
-  );
+  deps.db
+    .update(mails)
+    .set({ result, fault, ...kept })
+    .where(eq(mails.id, mail.id))
+    .run();
   if (result === 'accepted') report('info', `${what} was sent.`);
   else if (result === 'waiting') report('warn', `${what} has not been delivered yet. ${fault}`);
   else report('warn', `${what} was not delivered and is not sent again. ${fault}`);
 }
+
+/** An ended mail keeps neither its text nor a former address. */
+const EMPTIED = { subject: '', body: '', to: sql`CASE ${mails.kind} WHEN 'address' THEN '' ELSE ${mails.to} END` };
 
 /**
  * Sends the mails that a command stored. Returns a sentence if one is not delivered yet. Throws no refusal: the command
@@ -332,21 +318,18 @@ function settle({ db, report }: Sending, mail: Waiting, delivery: Delivery): voi
  */
 export async function sendStored(deps: Deps, ids: readonly number[]): Promise<string | null> {
   if (ids.length === 0) return null;
-  const beganAtMs = deps.clock.monotonicMs();
+  const { db, clock } = deps;
+  const isStored = inArray(mails.id, [...ids]);
+  const untilMs = clock.monotonicMs() + COMMAND_MS;
   try {
     const mailer = await deps.mailer();
     if (mailer === null) {
-      write(deps.db, (tx) => tx.update(mails).set({ nextTryAt: deps.clock.nowMs() }).where(isAmong(ids)).run());
+      write(db, (tx) => tx.update(mails).set({ nextTryAt: clock.nowMs() }).where(isStored).run());
       return 'The mail has not been sent yet, because MAIL_URL is not set here. A running server with MAIL_URL sends it.';
     }
-    const isStopping = () => deps.clock.monotonicMs() - beganAtMs > COMMAND_MS;
-    await sendAll({ deps, db: deps.db, mailer, only: ids, report: () => undefined, isStopping });
-    const left = deps.db
-      .select()
-      .from(mails)
-      .where(and(isAmong(ids), ne(mails.result, 'accepted')))
-      .all();
-    const [late] = left.filter(({ to }) => to !== WEBHOOK);
+    await sendAll({ deps, mailer, report: () => undefined }, ids, () => clock.monotonicMs() > untilMs);
+    const isLate = and(isStored, ne(mails.result, 'accepted'), sql`${mails.to} IS NOT ${WEBHOOK}`);
+    const late = db.select().from(mails).where(isLate).get();
     if (late === undefined) return null;
     if (late.result !== 'waiting') return `The mail was not delivered. ${late.fault}`;
     return `The mail has not been delivered yet. ${late.fault ?? 'It follows another one.'} ${RETRIED}`;
@@ -359,11 +342,8 @@ export async function sendStored(deps: Deps, ids: readonly number[]): Promise<st
 const RETRIED = 'A running server retries for three days.';
 
 /** Whether any mail is due. */
-export function isMailDue({ db, clock, config }: Pick<ServerDeps, 'db' | 'clock' | 'config'>): boolean {
-  return guardDatabase(db.$client.filename, () => {
-    const kinds = { hasMailer: config.mail !== null, hasWebhook: config.adminWebhook !== null };
-    return nextMail(withTables(db), clock.nowMs(), null, [], kinds) !== undefined;
-  });
+export function isMailDue(deps: Pick<ServerDeps, 'db' | 'clock' | 'config'>): boolean {
+  return guardDatabase(deps.config.databasePath, () => nextMail(withTables(deps.db), deps, null) !== undefined);
 }
 
 /**
@@ -377,7 +357,7 @@ export async function sendDueMails(
 ): Promise<void> {
   using sqlite = openBeside(deps.config.databasePath);
   const db = withTables({ $client: sqlite });
-  await sendAll({ deps, db, mailer: await deps.mailer(), only: null, report, isStopping });
+  await sendAll({ deps: { ...deps, db }, mailer: await deps.mailer(), report }, null, isStopping);
 }
 
 /** Drops what could not be sent for three days, and deletes what ended long ago. The server does so every hour. */
@@ -386,37 +366,22 @@ export function dropOldMails(db: Db, nowMs: number, report: Report): void {
     tx.delete(mails)
       .where(and(ne(mails.result, 'waiting'), lt(mails.at, nowMs - KEPT_MS)))
       .run();
-    return drop(tx, lte(mails.at, nowMs - MAX_AGE_MS), 'It could not be delivered for three days.');
+    return tx
+      .update(mails)
+      .set({ result: 'dropped', fault: 'It could not be delivered for three days.', ...EMPTIED })
+      .where(and(IS_WAITING, lte(mails.at, nowMs - MAX_AGE_MS)))
+      .returning({ identifier: mails.identifier, profileId: mails.profileId, kind: mails.kind })
+      .all();
   });
   for (const mail of dropped) {
     report('warn', `The ${mail.kind} mail about ${subjectInWords(mail)} was not delivered for three days.`);
   }
 }
 
-/** Drops the mails that wait in a backup, because they may have been sent since, and returns them. */
-export function dropRestoredMails(db: Db): Dropped[] {
-  return write(db, (tx) => drop(tx, undefined, 'It was waiting in a backup that was restored.'));
-}
-
-/** Ends waiting mails. An ended mail keeps neither its text nor a former address. */
-function drop(tx: Tx, which: SQL | undefined, fault: string): Dropped[] {
-  return tx
-    .update(mails)
-    .set({ result: 'dropped', fault, ...EMPTIED })
-    .where(and(IS_WAITING, which))
-    .returning({ identifier: mails.identifier, uid: mails.profileId, kind: mails.kind })
-    .all();
-}
-
-const EMPTIED = { subject: '', body: '', to: sql`CASE ${mails.kind} WHEN 'address' THEN '' ELSE ${mails.to} END` };
-
-/** A mail that was dropped: its key or profile, and its kind. */
-export type Dropped = { identifier: string | null; uid: number | null; kind: string };
-
 /** The subject of a mail in words: a key, a profile, or an admin. */
-export function subjectInWords({ identifier, uid }: { identifier: string | null; uid: number | null }): string {
+function subjectInWords({ identifier, profileId }: { identifier: string | null; profileId: number | null }): string {
   if (identifier !== null) return `key ${identifier}`;
-  return uid === null ? 'an admin' : `profile ${uid}`;
+  return profileId === null ? 'an admin' : `profile ${profileId}`;
 }
 
 /** Undelivered mails and posts: how many are waiting, since when, and which were given up within 30 days. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, renameSync, unlinkSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { access, constants, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
@@ -244,11 +244,8 @@ async function writeToFolder(folder: string, { kind, identifier }: Mail, message
     await using file = await open(unfinished, 'wx', 0o600);
     await file.writeFile(message);
     await file.sync();
-    for (let atMs = systemClock.nowMs(); ; atMs++) {
-      const time = isoTime(atMs).replace(/[-:]/g, '');
-      const name = `${[time, kind, identifier.replace(/[^0-9A-Za-z]/g, '')].filter(Boolean).join('-')}.eml`;
-      if (giveName(unfinished, join(folder, name))) return { outcome: 'accepted' };
-    }
+    renameSync(unfinished, freeName(folder, kind, identifier));
+    return { outcome: 'accepted' };
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined);
     return folderRefusal(folder, error);
@@ -272,19 +269,12 @@ function folderRefusal(folder: string, error: unknown): Delivery {
   return refusal(`The mail could not be written to the folder ${folder} (${code}); ${advice}.`, !isFull);
 }
 
-/** The errors of file systems without hard links. */
-const NO_LINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
-
-/** Renames a finished file without replacing another: returns false if the name is in use. Throws the file system's errors. */
-function giveName(unfinished: string, path: string): boolean {
-  try {
-    linkSync(unfinished, path);
-    unlinkSync(unfinished);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return false;
-    if (!NO_LINKS.includes(code)) throw error;
-    renameSync(unfinished, path);
+/** The path of a new file, named by the next millisecond of which there is none. */
+function freeName(folder: string, kind: string, identifier: string): string {
+  for (let atMs = systemClock.nowMs(); ; atMs++) {
+    const time = isoTime(atMs).replace(/[-:]/g, '');
+    const words = [time, kind, identifier.replace(/[^0-9A-Za-z]/g, '')].filter(Boolean);
+    const path = join(folder, `${words.join('-')}.eml`);
+    if (!existsSync(path)) return path;
   }
-  return true;
 }
