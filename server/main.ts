@@ -2,11 +2,12 @@ import type { ServerDeps } from '../shared/deps.ts';
 import { diskWarning } from '../shared/files/disk.ts';
 import { lockForServing } from '../shared/files/lock.ts';
 import { createApp } from './app.ts';
+import { stopBackground } from './background.ts';
 import { refuseUnroutable } from './http/every-request.ts';
 import { isRoutable } from './http/transport.ts';
 import { type Listener, listen } from './listen.ts';
 import { createLog, type LogOutput, openLogOutput, reportTo } from './observability/log.ts';
-import type { Portal } from './portal/services.ts';
+import type { PortalServices } from './portal/services.ts';
 import { closeService, createService, refuseUncaught, type Service } from './service.ts';
 import { startSavingCounts } from './upkeep/counts.ts';
 import { startOutboxTimer, startSweepTimer } from './upkeep/outbox.ts';
@@ -30,7 +31,7 @@ export type RunningServer = {
 
 /** How to start a server; tests shorten the drain and give their own portal. */
 export type ServerOptions = {
-  portal?: Portal;
+  portal?: PortalServices;
   /** Instead of the configured port; 0 is any free one. */
   port?: number;
   /** How long the listener drains. */
@@ -89,16 +90,17 @@ function runUntilStopped(
 ): RunningServer {
   const { deps, log, portal } = service;
   const timers: readonly Repeating[] = [
-    startOutboxTimer({ deps, log }, portal.sendMails),
+    startOutboxTimer({ deps, log }, portal),
     startSweepTimer(portal, reportTo(log)),
     ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum), startLogTimer(deps, log, vacuum)]),
   ];
   const counts = startSavingCounts(deps.config.databasePath, service, reportTo(log));
   const stop = async () => {
     log.event('info', 'Stopping: finishing requests in flight.');
-    portal.beginStop();
+    portal.isStopping = true;
     await Promise.all([listener.stop(), ...timers.map((timer) => timer.stop())]);
-    await Promise.all([portal.stop(), counts.stop()]);
+    await Promise.all([stopBackground(portal.background), counts.stop()]);
+    portal.close();
     closeService(service);
     log.event('info', 'Stopped.');
     await output.drain();

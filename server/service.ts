@@ -1,6 +1,9 @@
+import type { Config } from '../shared/config/config.ts';
 import { isReady } from '../shared/db/migrate.ts';
 import { closeReader, openReader } from '../shared/db/reader.ts';
-import type { ServerDeps } from '../shared/deps.ts';
+import { withTables } from '../shared/db/tables.ts';
+import { createDeps, type Deps, type ServerDeps } from '../shared/deps.ts';
+import { openDatabase } from '../shared/files/open.ts';
 import { prepareVerifier } from '../shared/keys/verify.ts';
 import { openLimits } from '../shared/limits/limits.ts';
 import { readStored } from '../shared/limits/stored.ts';
@@ -14,15 +17,15 @@ import { createFailureThrottle } from './http/throttle.ts';
 import { readTransport } from './http/transport.ts';
 import { type Log, reportTo } from './observability/log.ts';
 import { createMetrics } from './observability/metrics.ts';
-import { createPortal, type Portal } from './portal/services.ts';
+import { createPortalServices, type PortalServices } from './portal/services.ts';
 
 /** Everything that answers requests. */
 export type Service = Serving & {
-  portal: Portal;
+  portal: PortalServices;
 };
 
 /** Prepares everything for answering requests. Throws `bad_config` if keys would be sent unencrypted. */
-export function createService(deps: ServerDeps, log: Log, portal?: Portal): Service {
+export function createService(deps: ServerDeps, log: Log, portal?: PortalServices): Service {
   const { db, clock, config } = deps;
   const transport = readTransport(config);
   const report = reportTo(log);
@@ -43,7 +46,7 @@ export function createService(deps: ServerDeps, log: Log, portal?: Portal): Serv
     lookup: prepareLookup(reader),
     leaderboard: prepareLeaderboard(reader, clock),
     isReady: () => isReady(db.$client),
-    portal: portal ?? createPortal(() => service.deps.config, report, limits),
+    portal: portal ?? createPortalServices(() => openForPages(service.deps.config), clock, report, limits),
   };
   return service;
 }
@@ -58,6 +61,11 @@ export function refuseUncaught({ nextRequestId, log }: Service, error: unknown):
   response.headers.set('X-Request-Id', requestId);
   log.event('error', 'A request failed.', { requestId, cause: error });
   return response;
+}
+
+/** Opens the connection of the pages to the database, which must exist and be current. Throws `refused`. */
+function openForPages(config: Config): Deps {
+  return createDeps(withTables(openDatabase(config.databasePath, 'pages')), config);
 }
 
 /** The caller closes the database. */

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { onceUnlocked, whenUnlocked } from '../../shared/db/when-unlocked.ts';
-import { lockDeadline } from '../../shared/db/write.ts';
+import { lockDeadline, whenFree } from '../../shared/db/write.ts';
 import { AppError } from '../../shared/errors.ts';
 import { networkOf } from '../../shared/net.ts';
 import { isUseDue, noteUse, readSignIn } from '../../shared/sign-in/sessions.ts';
@@ -8,10 +8,11 @@ import { createThrottle } from '../../shared/throttle.ts';
 import { runInBackground } from '../background.ts';
 import { EMPTY_POLICY } from '../frame/frame.ts';
 import { queryOf } from '../http/parameters.ts';
+import { publicPath } from '../http/public-path.ts';
 import type { RequestState } from '../http/request-state.ts';
 import { countFailure, FAILURES } from '../http/throttle.ts';
 import { answerOutcome, pageHeaders } from './requests/answers.ts';
-import { oneValue, readForm, readQuery } from './requests/form.ts';
+import { oneValue, readForm } from './requests/form.ts';
 import { refusePage } from './requests/refusals.ts';
 import type { Outcome, PageContext } from './requests/request-context.ts';
 import { isPagePath, readCookie, signInFault, withNext } from './requests/session.ts';
@@ -89,7 +90,7 @@ export function signedIn(parts: PortalParts, kind: 'owner' | 'admin' | 'both') {
       if (person === null) {
         if (request.method === 'POST') throw new AppError('signed_out');
         const signIn = kind === 'admin' ? '/developers/admin/sign-in' : '/developers/sign-in';
-        return answerOutcome(page, { seeOther: withNext(signIn, wantedPage(request, page.path)) });
+        return answerOutcome(page, { seeOther: withNext(signIn, wantedPage(page)) });
       }
       if (kind !== 'both' && person.kind !== kind) throw new AppError('forbidden');
     })
@@ -107,15 +108,16 @@ function openPage(
   { path, route, state }: Pick<PageContext, 'path' | 'route' | 'state'>,
 ): PageContext {
   const { access } = services;
-  const { headers } = request;
+  const { config } = access;
+  const waitUntilMs = lockDeadline();
   return {
-    ...{ access, services, config: access.config, state, path, route },
+    ...{ request, state, config, access, services, path, route },
+    nowMs: access.clock.nowMs(),
+    to: (path) => publicPath(config, path),
+    client: { address: state.address, agent: request.headers.get('user-agent') ?? '' },
+    waitUntilMs,
+    write: (act) => whenFree(access.db.$client, act, waitUntilMs),
     params: {},
-    query: readQuery(queryOf(request)),
-    cookie: headers.get('cookie') ?? undefined,
-    isBehindUnknownProxy: access.config.trustedProxies === null && headers.has('x-forwarded-for'),
-    client: { address: state.address, agent: headers.get('user-agent') ?? '' },
-    waitUntilMs: lockDeadline(),
     form: new Map(),
     ...{ session: null, person: null, name: '', flash: null, isFor: null },
   };
@@ -154,13 +156,13 @@ function countLimited({ access, services, route, form, client }: PageContext): v
 
 /** Determines who is signed in by the cookie, and has the use of the session recorded after the response. */
 function identifyVisitor(page: PageContext): void {
-  const { access, services, config, cookie, isBehindUnknownProxy } = page;
-  page.flash = readCookie(config, cookie, 'flash');
-  const token = signInFault(config, isBehindUnknownProxy) === null ? readCookie(config, cookie, 'session') : null;
+  const { access, services, nowMs } = page;
+  page.flash = readCookie(page, 'flash');
+  const token = signInFault(page) === null ? readCookie(page, 'session') : null;
   const session = token === null ? null : readSignIn(access, token);
   if (session === null) return;
   Object.assign(page, { session, person: session.person, name: session.name });
-  if (!isUseDue(access.clock.nowMs(), session)) return;
+  if (!isUseDue(nowMs, session)) return;
   const onFault = (cause: unknown) =>
     services.report('warn', 'The last use of a session could not be recorded.', cause);
   const note = () => onceUnlocked(access.db.$client, () => noteUse(access, session));
@@ -168,7 +170,7 @@ function identifyVisitor(page: PageContext): void {
 }
 
 /** The requested page, to return to after signing in, with its parameters if they are plain. */
-function wantedPage(request: Request, path: string): string {
+function wantedPage({ request, path }: PageContext): string {
   const query = queryOf(request);
   return query !== '' && isPagePath(`${path}?${query}`) ? `${path}?${query}` : path;
 }

@@ -9,7 +9,7 @@ import { storeReminders } from '../../shared/mail/reminders.ts';
 import { sweepSignIns } from '../../shared/sign-in/sessions.ts';
 import { dropOldUsage } from '../../shared/usage/usage.ts';
 import { reportTo } from '../observability/log.ts';
-import type { Portal, Report } from '../portal/services.ts';
+import type { PortalServices, Report } from '../portal/services.ts';
 import type { Service } from '../service.ts';
 import { type Repeating, repeat } from './repeating.ts';
 
@@ -17,8 +17,8 @@ import { type Repeating, repeat } from './repeating.ts';
 type Search = {
   readonly deps: Service['deps'];
   readonly log: Service['log'];
-  /** See {@link startOutboxTimer}. */
-  readonly send: () => Promise<void>;
+  /** Once it is stopping, no further mail is sent. */
+  readonly portal: Pick<PortalServices, 'isStopping'>;
   /** When {@link doChores} is due, by the monotonic clock. */
   choresAtMs: number;
   /** The error of the last search, null if it succeeded: the same error is logged once. */
@@ -46,25 +46,28 @@ export const TRUSTED_AFTER_MS = 600_000;
 const STOP_MS = 10_000;
 
 /**
- * Searches periodically for due mails, which `send` sends, and does the hourly chores. Errors are logged, and the next search
+ * Searches periodically for due mails, sends them until the server stops, and does the hourly chores. Errors are logged, and the next search
  * retries.
  */
-export function startOutboxTimer({ deps, log }: Pick<Service, 'deps' | 'log'>, send: () => Promise<void>): Repeating {
+export function startOutboxTimer(
+  { deps, log }: Pick<Service, 'deps' | 'log'>,
+  portal: Pick<PortalServices, 'isStopping'>,
+): Repeating {
   const choresAtMs = deps.clock.monotonicMs() + TRUSTED_AFTER_MS;
-  const state: Search = { deps, log, send, choresAtMs, lastFault: null };
+  const state: Search = { deps, log, portal, choresAtMs, lastFault: null };
   const timer = repeat(() => search(state), FIRST_AFTER_MS);
   return { ...timer, stop: async () => void (await within(timer.stop(), STOP_MS)) };
 }
 
 /** Searches once. Resolves to the milliseconds until the next search. */
 async function search(state: Search): Promise<number> {
-  const { deps, log } = state;
+  const { deps, log, portal } = state;
   let isToPause = true;
   try {
-    const { isMailDue } = await import('../../shared/mail/outbox.ts');
+    const { isMailDue, sendDueMails } = await import('../../shared/mail/outbox.ts');
     const nowMs = deps.clock.monotonicMs();
     if (nowMs >= state.choresAtMs && !(await doChores(state))) state.choresAtMs = nowMs + CHORES_EVERY_MS;
-    if (isMailDue(deps)) await state.send();
+    if (isMailDue(deps)) await sendDueMails(deps, reportTo(log), () => portal.isStopping);
     isToPause = false;
     state.lastFault = null;
   } catch (cause) {
@@ -97,13 +100,13 @@ const SWEEP_EVERY_MS = 60_000;
  * that clients' IP addresses are stored no longer than promised. A failure is logged, and retried a minute later.
  */
 export function startSweepTimer(
-  portal: Pick<Portal, 'open'>,
+  portal: Pick<PortalServices, 'access'>,
   report: Report,
   { firstAfterMs, everyMs } = { firstAfterMs: TRUSTED_AFTER_MS, everyMs: SWEEP_EVERY_MS },
 ): Repeating {
   return repeat(async () => {
     try {
-      const { access } = portal.open();
+      const { access } = portal;
       await onceUnlocked(access.db.$client, () => sweepSignIns(access));
     } catch (cause) {
       report('warn', 'Expired sessions could not be deleted.', cause);

@@ -5,16 +5,12 @@ import { settleBackground } from '../../server/background.ts';
 import type { ServerOptions } from '../../server/main.ts';
 import { manage } from '../../server/manage/app.ts';
 import { pages } from '../../server/portal/app.ts';
-import {
-  createPortalServices,
-  type Portal,
-  type PortalServices,
-  stopPortalServices,
-} from '../../server/portal/services.ts';
+import { createPortalServices, type PortalServices } from '../../server/portal/services.ts';
 import { findAdmin } from '../../shared/admins.ts';
 import { DAY_MS } from '../../shared/clock.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { sendDueMails } from '../../shared/mail/outbox.ts';
+import { faultOf } from '../../shared/errors.ts';
+import { keyRevision } from '../../shared/keys/record.ts';
 import type { Authenticator } from './authenticator.ts';
 import { serverOn, type TestServer } from './http.ts';
 import { countingCodes, enrol, ownerOf, signedIn } from './people.ts';
@@ -61,7 +57,12 @@ export function pageWorld(variables: Record<string, string> = {}): PageWorld {
   const events: PageWorld['events'] = [];
   const report: PortalServices['report'] = (level, message, cause, requestId) =>
     void events.push(requestId === undefined ? [level, message] : [level, message, String(cause), requestId]);
-  return { access, clock, services: createPortalServices(access, report, emptyLimits(access.clock)), events };
+  return {
+    access,
+    clock,
+    services: createPortalServices(() => access, access.clock, report, emptyLimits(access.clock)),
+    events,
+  };
 }
 
 /** Requests a page, and waits for the background work that it starts. */
@@ -93,7 +94,10 @@ export async function ask(
     'x-client-address': address,
     'x-request-id': 'test-1',
   };
-  const body = form === undefined ? (sent.body ?? null) : new URLSearchParams(form).toString();
+  const body =
+    form === undefined
+      ? (sent.body ?? null)
+      : new URLSearchParams(withShown(services.access.db, path, form)).toString();
   const answer = await answerIn({ services }, new Request(`http://portal${path}`, { method, headers, body }));
   return {
     status: answer.status,
@@ -167,18 +171,9 @@ export const ROUTES = createApp(testDeps().config).routes.filter(
   ({ method, path }) => path.startsWith('/developers') && method !== 'ALL',
 );
 
-/** The portal of a server whose pages are those of a {@link PageWorld}. */
-export function portalOf(world: PageWorld): Portal {
-  return {
-    limits: world.services.limits,
-    open: () => world.services,
-    opened: () => world.services,
-    sendMails: () => sendDueMails(world.access, () => undefined),
-    beginStop: () => {
-      world.services.isStopping = true;
-    },
-    stop: () => stopPortalServices(world.services),
-  };
+/** The portal of a server whose pages are those of a {@link PageWorld}, whose database stays open. */
+export function portalOf({ services }: Pick<PageWorld, 'services'>): PortalServices {
+  return Object.create(services, { close: { value: () => undefined } });
 }
 
 /** Sends a request to a page of a server; a POST has the headers of that server's own forms. */
@@ -207,7 +202,8 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
   for (const owner of [ADA, BEA]) insertProfile(access.db, owner);
   const events: PageWorld['events'] = [];
   const services = createPortalServices(
-    access,
+    () => access,
+    access.clock,
     (level, message) => void events.push([level, message]),
     emptyLimits(access.clock),
   );
@@ -360,6 +356,15 @@ export type ServedPages = OwnerWorld & {
   press: (page: Answer, button: string, changes?: Changes, cookie?: string) => Promise<Answer>;
 };
 
+/** The fields of an owner's form on a key, with the revision that its page shows now unless there is one. */
+export function withShown(db: Deps['db'], path: string, form: Form): Form {
+  const [, identifier] = /\/keys\/(\w{8})\/(?:rename|withdraw|revoke)$/.exec(path) ?? [];
+  const fields: [string, string][] = Array.isArray(form) ? form : Object.entries(form);
+  if (identifier === undefined || fields.some(([name]) => name === 'shown')) return form;
+  const isThere = faultOf(() => keyRevision(db, identifier)) === null;
+  return [...fields, ['shown', isThere ? keyRevision(db, identifier) : 'none']];
+}
+
 /** Starts a server on a new database. */
 export async function servePages(variables: Record<string, string> = {}): Promise<ServedPages> {
   const world = await ownerWorld({ PUBLIC_URL: 'http://localhost:3000', ...variables });
@@ -378,7 +383,12 @@ export async function servePages(variables: Record<string, string> = {}): Promis
     };
   };
   const post: ServedPages['post'] = (path, form, cookie, headers) =>
-    ask(path, { method: 'POST', body: new URLSearchParams(form).toString() }, cookie, headers);
+    ask(
+      path,
+      { method: 'POST', body: new URLSearchParams(withShown(world.access.db, path, form)).toString() },
+      cookie,
+      headers,
+    );
   return {
     ...world,
     server,

@@ -1,22 +1,22 @@
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
-import { AppError, type ErrorCode, faultOf } from '../../../shared/errors.ts';
+import { AppError, faultOf } from '../../../shared/errors.ts';
 import { formNameOf } from '../../../shared/keys/inputs.ts';
 import { isIdentifier } from '../../../shared/keys/list.ts';
 import { keyRevision, readKey } from '../../../shared/keys/record.ts';
 import { type KeyView, showKey } from '../../../shared/keys/view.ts';
 import type { AnyOperation, Unfinished } from '../../../shared/operations/entry.ts';
-import { isOutcome, isUnfinished, OPERATIONS, REQUEST_DECISIONS } from '../../../shared/operations.ts';
+import { DECISIONS, isOutcome, isUnfinished, REQUEST_DECISIONS } from '../../../shared/operations.ts';
+import type { SignedInPerson } from '../../../shared/sign-in/sessions.ts';
 import { runInBackground } from '../../background.ts';
 import { html, userText } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { buttonLine, errorSummary, type Faults, hiddenField, inputField, NO_FAULTS } from '../html/fields.ts';
-import { joined } from '../html/key-facts.ts';
+import { joined, permissionNames } from '../html/key-facts.ts';
 import { doneAt } from '../requests/answers.ts';
 import { allValues, oneValue } from '../requests/form.ts';
-import { performFor, readFields, ruleSentence, whatStops } from '../requests/operation-form.ts';
+import { formFields, formRefusal, performFor, readFields, whatStops } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
-import { decidedFields, decisionNamed, longFields, needsReason } from './decision-forms.ts';
+import { longFields, needsReason } from './decision-forms.ts';
 import { showAdminKey } from './key.ts';
 import { type Decided, outcomesQuery } from './outcomes.ts';
 import { ADMIN_KEYS_PATH, adminKeyPath, QUEUE_PATH, sectionOf } from './parts.ts';
@@ -28,23 +28,27 @@ import { partAddress, partFields, showQueue } from './queue.ts';
 /** How many secrets are mailed at the same time after several requests were approved. */
 const MAX_MAILS = 5;
 
-const CHANGED = 'This has changed since you opened it, so nothing was done. Its new state is below.';
+const REFUSED = 'refused_form' as const;
 
 /** `POST /developers/admin/keys/:identifier/decide`: decides on one key. Throws `not_found`. */
 export async function decide(context: PageContext): Promise<Outcome> {
   const { access, form, params } = context;
   const { identifier } = readKey(access.db, params.identifier as string);
-  const operation = decisionNamed(oneValue(form, 'operation'));
-  const { values, faults } = readFields(decidedFields(operation), form, access.clock.nowMs());
-  const path = adminKeyPath(context)(identifier);
-  const back = (wrong: Faults) => showAdminKey(context, form, wrong);
+  const operation = DECISIONS.find(({ name }) => name === oneValue(form, 'operation'));
+  if (operation === undefined) throw new AppError('bad_form');
+  const { values, faults } = readFields(formFields(operation, 'admin'), form, context.nowMs);
   const reasons = longFields(operation).map(([input, schema]) => formNameOf(input, schema));
   const ofPage = new Map([...faults].filter(([name]) => !reasons.includes(name)));
-  if (ofPage.size > 0) return { ...(await back(ofPage)), refusal: 'refused_form' };
-  const askOnce = async (wrong: Faults) => {
+  if (ofPage.size > 0) return { ...(await showAdminKey(context, form, ofPage)), refusal: REFUSED };
+  /** The page that asks once more; if the decision is no longer possible, that of the key. */
+  const askOnce = async (wrong: Faults): Promise<Page> => {
     const fault = faultOf(() => operation.check(access, showKey(access, identifier)));
-    if (fault !== null) return { ...(await back(wrong.size > 0 ? wrong : new Map([['', fault]]))), refusal: REFUSED };
-    return confirm(context, operation, [identifier], wrong, {
+    if (fault !== null) {
+      const why = wrong.size > 0 ? wrong : new Map([['', fault]]);
+      return { ...(await showAdminKey(context, form, why)), refusal: REFUSED };
+    }
+    const path = adminKeyPath(context)(identifier);
+    return confirm(context, operation, [showKey(access, identifier)], wrong, {
       ...{ action: `${path}/decide`, cancel: path },
       hidden: [
         ['operation', operation.name],
@@ -57,21 +61,18 @@ export async function decide(context: PageContext): Promise<Outcome> {
   try {
     finishAll(context, await carryOut(context, operation, { ...values, identifier }, oneValue(form, 'shown')));
   } catch (error) {
-    const refused = refusalFor(error);
-    if (refused === null) throw error;
-    const wrong = new Map([['', refused.sentence]]);
-    return { ...(await (needsReason(operation) ? askOnce(wrong) : back(wrong))), refusal: refused.code };
+    const { sentence, ...refused } = formRefusal(error);
+    const wrong = new Map([['', sentence]]);
+    return { ...(await (needsReason(operation) ? askOnce(wrong) : showAdminKey(context, form, wrong))), ...refused };
   }
   return REQUEST_DECISIONS.includes(operation)
     ? { seeOther: `${QUEUE_PATH}?${outcomesQuery({ decided: [identifier], changed: [], refused: [] })}` }
     : doneAt(`${ADMIN_KEYS_PATH}/${identifier}`, operation);
 }
 
-const REFUSED = 'refused_form' as const;
-
 /** `POST /developers/admin/decide`: approves the chosen requests as requested, or rejects them with one reason, one by one. */
 export async function decideSeveral(context: PageContext): Promise<Outcome> {
-  const { access, form, services } = context;
+  const { access, form, services, to } = context;
   const [operation, ...others] = REQUEST_DECISIONS.filter(({ name }) => form.has(name));
   if (operation === undefined || others.length > 0) throw new AppError('bad_form');
   // The value of a row's button is its request, that of the button for all chosen is empty.
@@ -82,19 +83,20 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   if (identifiers.length === 0) {
     return { ...(await showQueue(context, new Map([['', 'Choose at least one request.']]))), refusal: REFUSED };
   }
-  const { values, faults } = readFields(longFields(operation), form, access.clock.nowMs());
+  const { values, faults } = readFields(longFields(operation), form, context.nowMs);
   if (faults.size > 0) {
     const isSent = longFields(operation).every(([input, schema]) => form.has(formNameOf(input, schema)));
-    const there = identifiers.filter((identifier) => faultOf(() => showKey(access, identifier)) === null);
-    const page = await confirm(context, operation, there, isSent ? faults : NO_FAULTS, {
-      action: publicPath(access.config, `${QUEUE_PATH}/decide`),
-      cancel: partAddress(context, identifiers),
+    const keys = identifiers.flatMap((one) =>
+      faultOf(() => showKey(access, one)) === null ? showKey(access, one) : [],
+    );
+    const page = await confirm(context, operation, keys, isSent ? faults : NO_FAULTS, {
+      ...{ action: to(`${QUEUE_PATH}/decide`), cancel: partAddress(context, identifiers) },
       hidden: [
         [operation.name, ''],
         ...partFields(context),
-        ...there.flatMap((one): [string, string][] => [
-          ['chosen', one],
-          ['shown', `${one} ${keyRevision(access.db, one)}`],
+        ...keys.flatMap(({ identifier }): [string, string][] => [
+          ['chosen', identifier],
+          ['shown', `${identifier} ${keyRevision(access.db, identifier)}`],
         ]),
       ],
     });
@@ -142,12 +144,11 @@ async function carryOut(
   input: Readonly<Record<string, unknown>> & { identifier: string },
   shown: string,
 ): Promise<Begun[]> {
-  const { person, services } = context;
-  if (person?.kind !== 'admin') throw new AppError('forbidden');
-  if (operation.mailsSecret && services.isStopping) {
+  if (operation.mailsSecret && context.services.isStopping) {
     throw new AppError('try_later', 'The server is shutting down; approve it once it is back.');
   }
-  const output = await performFor({ ...context, person: { ...person, shown } }, operation, input);
+  const person = { ...(context.person as SignedInPerson), shown };
+  const output = await performFor({ ...context, person }, operation, input);
   if (isOutcome(output) && output.warning !== null) throw new AppError('refused', output.warning);
   return isUnfinished(output) ? [{ identifier: input.identifier, finish: output.finish }] : [];
 }
@@ -174,37 +175,20 @@ function finishAll({ services: { background, report } }: PageContext, begun: rea
   }
 }
 
-/** The refusals after which a form is shown again, with their sentences; null for all other errors. */
-function refusalFor(error: unknown): { code: ErrorCode; sentence: string } | null {
-  const rule = ruleSentence(error);
-  if (rule !== null) return { code: REFUSED, sentence: rule };
-  if (!(error instanceof AppError)) return null;
-  if (error.code === 'changed_since') return { code: 'changed_since', sentence: CHANGED };
-  return error.code === 'try_later' ? { code: 'busy', sentence: error.message } : null;
-}
-
 type Confirmed = { action: string; hidden: readonly (readonly [string, string])[]; cancel: string };
 
 /** The page that asks once more: which keys, what happens, and the reason, with one red button. */
 async function confirm(
   context: PageContext,
   operation: AnyOperation,
-  identifiers: readonly string[],
+  keys: readonly KeyView[],
   faults: Faults,
   { action, hidden, cancel }: Confirmed,
 ): Promise<Page> {
-  const keys: KeyView[] = [];
-  for (const identifier of identifiers) {
-    keys.push((await performFor(context, OPERATIONS.show, { identifier })).key);
-  }
   const [first, ...others] = keys;
+  const isOne = first !== undefined && others.length === 0;
   const { button, consequence } = operation.texts;
-  const which =
-    first === undefined || others.length > 0
-      ? `${keys.length} requests`
-      : first.name === ''
-        ? 'an erased key'
-        : `“${first.name}”`;
+  const which = isOne ? (first.name === '' ? 'an erased key' : `“${first.name}”`) : `${keys.length} requests`;
   const title = `${button} ${which}?`;
   const inputs = longFields(operation).map(([input, schema]) =>
     inputField(input, schema, {
@@ -219,16 +203,16 @@ async function confirm(
     scripts: [countScript],
     body: html`${errorSummary(faults)}<form class="ask stack" method="post" action="${action}" novalidate><div><h1>${title}</h1><p class="soft">${consequence}</p></div>
 ${first === undefined ? '' : await whatStops(context, operation, first)}
-<ul class="list" aria-label="What this is about">${keys.map((key) => wholeKey(key))}</ul>
+<ul class="list" aria-label="What this is about">${keys.map(wholeKey)}</ul>
 ${hidden.map(([name, value]) => hiddenField(name, value))}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous: true, cancel })}</form>`,
   };
 }
 
 function wholeKey(key: KeyView) {
-  const { name, identifier, profile, requestedPermissions, expectedUsage, description } = key;
+  const { name, identifier, profile, expectedUsage, description } = key;
   const facts = [
     profile === null ? 'erased' : userText(profile),
-    requestedPermissions.map((permission) => permission.replace('api.', '')).join(', '),
+    permissionNames(key),
     expectedUsage === null ? html`<span class="warn">no usage given</span>` : userText(expectedUsage),
     html`<code>${identifier}</code>`,
   ];

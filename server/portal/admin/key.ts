@@ -1,12 +1,10 @@
 import { hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
 import { queuePlace } from '../../../shared/keys/list.ts';
-import { keyRevision, readKey, readOwner } from '../../../shared/keys/record.ts';
+import { keyRevision, type Owner, readKey, readOwner } from '../../../shared/keys/record.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { countText, numberText } from '../../../shared/text.ts';
-import { countAnswered, countRequests } from '../../../shared/usage/usage.ts';
+import { numberText } from '../../../shared/text.ts';
 import { type Html, html, userText } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, NO_FAULTS } from '../html/fields.ts';
 import {
@@ -16,14 +14,13 @@ import {
   historyList,
   keyList,
   lastMove,
-  nameOf,
   reasonOf,
   requestFacts,
   type ShownFact,
   stateTag,
 } from '../html/key-facts.ts';
 import { durationSince, relativeTime, timeText } from '../html/time.ts';
-import { percentText, usageChart } from '../html/usage-chart.ts';
+import { usageChart } from '../html/usage-chart.ts';
 import type { Form } from '../requests/form.ts';
 import { performFor } from '../requests/operation-form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
@@ -38,25 +35,17 @@ export function adminKeyPage(context: PageContext): Promise<Page> {
 
 /** The same page; if one of its forms was refused, with what was typed and the errors. */
 export async function showAdminKey(context: PageContext, typed: Form | null, faults: Faults): Promise<Page> {
-  const { access } = context;
-  const nowMs = access.clock.nowMs();
+  const { access, nowMs } = context;
   const identifier = context.params.identifier as string;
   // Read before the rest: if the key changes in between, decisions from this page are refused.
-  const shown = keyRevision(access.db, identifier);
+  const revision = keyRevision(access.db, identifier);
   const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(context);
-  const attempt = attemptStatus(key, history, { path: linkTo(identifier), nowMs: access.clock.nowMs() });
+  const owner = readOwner(access.db, readKey(access.db, identifier));
+  const attempt = attemptStatus(key, history, { path: linkTo(identifier), nowMs });
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performFor(context, OPERATIONS.usage, { identifier }) : null;
   const others = await otherKeys(context, key);
-  const forms = decisionForms({
-    key,
-    shown,
-    action: `${linkTo(identifier)}/decide`,
-    access,
-    typed,
-    faults,
-  });
   const name = key.name === '' ? 'An erased key' : key.name;
   const move = lastMove(key, history);
   return {
@@ -64,21 +53,21 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
     where: sectionOf(key),
     scripts: [countScript, ...attempt.scripts],
     body: html`${isSlotHolder(key) ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(faults)}
-${await crumbs(context, key)}<div class="head"><div><h1>${userText(name)}</h1>
+${crumbs(context, key)}<div class="head"><div><h1>${userText(name)}</h1>
 <p class="meta">${stateParts(key, move, nowMs).map((part) => html`<span>${part}</span>`)}<code data-copy="the identifier">${identifier}</code></p></div></div>${reasonOf(move)}
 ${attempt.body}
 <div id="rest" class="stack">
 ${addressNote(key)}
-${banNote(context, identifier)}
+${banNote(owner)}
 <div class="beside"><div class="stack">
-<section class="card" aria-label="The request">${whose(context, key)}
+<section class="card" aria-label="The request">${owner === null ? html`<p class="soft">Its profile was erased.</p>` : profileCard(access, owner)}<hr>
 <p class="text" dir="auto">${key.description}</p><hr>
-${factList([...requestFacts(key, linkTo, 'with links').slice(2), ...others.facts, ...mailFact(context, key), ...grantFacts(key)])}</section>
+${factList([...requestFacts(key, linkTo, 'with links').slice(2), ...others.facts, ...mailFact(owner, key), ...grantFacts(key)])}</section>
 ${usage === null ? '' : usageChart(usage, `Last ${usage.days.length} days`)}
 ${others.below}
 <details><summary class="soft">History (${numberText(history.length)})</summary>${historyList(history, nowMs)}</details>
 </div>
-${forms}</div>
+${decisionForms(context, { key, revision, typed, faults })}</div>
 </div>`,
   };
 }
@@ -97,22 +86,11 @@ function stateParts(key: KeyView, move: HistoryView | undefined, nowMs: number):
   return [html`${stateTag(key)} ${when}${by}`, ...ending];
 }
 
-function whose({ access }: PageContext, { identifier, profile }: KeyView): Html {
-  const { profileId } = readKey(access.db, identifier);
-  if (profile === null || profileId === null) return html`<p class="soft">Its profile was erased.</p><hr>`;
-  return html`${profileCard(access, profileId, profile)}<hr>`;
-}
-
 /** The e-mail address to which the secret of a request would be sent. */
-function mailFact({ access: { db } }: PageContext, { identifier, state, addressChangedAt }: KeyView): ShownFact[] {
-  const address = state === 'pending' ? readOwner(db, readKey(db, identifier))?.email : null;
-  if (!address) return [];
-  return [
-    [
-      'Secret goes to',
-      html`${userText(address)} (${addressChangedAt === null ? 'unchanged' : 'changed'} since the request)`,
-    ],
-  ];
+function mailFact(owner: Owner | null, { state, addressChangedAt }: KeyView): ShownFact[] {
+  if (state !== 'pending' || !owner?.email) return [];
+  const since = `(${addressChangedAt === null ? 'unchanged' : 'changed'} since the request)`;
+  return [['Secret goes to', html`${userText(owner.email)} ${since}`]];
 }
 
 function addressNote({ addressChangedAt }: KeyView): Html {
@@ -120,16 +98,14 @@ function addressNote({ addressChangedAt }: KeyView): Html {
   return html`<p class="note">The e-mail address of this profile was changed ${timeText(Date.parse(addressChangedAt))}, after this was requested. The secret would go to the new one: make sure that the owner is still the same.</p>`;
 }
 
-function banNote({ access: { db } }: PageContext, identifier: string): Html {
-  const owner = readOwner(db, readKey(db, identifier));
+function banNote(owner: Owner | null): Html {
   if (owner === null || !owner.banned) return html``;
   return html`<p class="note">The profile <bdi>${owner.username}</bdi> is banned. Its keys are refused while the ban lasts, and none of its requests can be approved.</p>`;
 }
 
 /** The way back to the queue, with the position in it and links to the requests beside it, or to the list of keys. */
-async function crumbs(context: PageContext, { identifier, state }: KeyView): Promise<Html> {
-  const { config } = context.access;
-  const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
+function crumbs(context: PageContext, { identifier, state }: KeyView): Html {
+  const link = (path: string, text: string) => html`<a href="${context.to(path)}">${text}</a>`;
   const label = html` aria-label="Breadcrumb"`;
   if (state !== 'pending') return html`<nav class="crumbs"${label}>${link(ADMIN_KEYS_PATH, 'Keys')}</nav>`;
   const { position, waiting, previous, next } = queuePlace(context.access, identifier);
@@ -138,40 +114,26 @@ async function crumbs(context: PageContext, { identifier, state }: KeyView): Pro
   return html`<nav class="crumbs"${label}><span>${link(QUEUE_PATH, 'Requests')} ${place}</span><span>${beside(previous, '← Previous')}${beside(next, 'Next →')}</span></nav>`;
 }
 
-/** The other keys of the same profile: how many there are, and below the decision a list with the usage of those with a secret. */
-async function otherKeys(
-  context: PageContext,
-  { identifier, profile }: KeyView,
-): Promise<{ facts: ShownFact[]; below: Html }> {
-  if (profile === null) return { facts: [], below: html`` };
+/** The other keys of the same profile: how many there are, and below the decision a list. */
+async function otherKeys(context: PageContext, { identifier, profile }: KeyView) {
+  const none: { facts: ShownFact[]; below: Html } = { facts: [], below: html`` };
+  if (profile === null) return none;
   const { keys, lastUses } = await performFor(context, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
-  if (others.length === 0) return { facts: [['Other keys', 'none, now or before']], below: html`` };
-  const working = others.filter(({ state }) => hasSecret(state));
+  if (others.length === 0) return { ...none, facts: [['Other keys', 'none, now or before']] satisfies ShownFact[] };
+  const working = others.filter(({ state }) => hasSecret(state)).length;
   const pending = others.filter(({ state }) => state === 'pending').length;
-  const ended = others.length - working.length - pending;
-  const counts = [`${pending} pending`, `${working.length} Active or suspended`, `${ended} ended`]
+  const ended = others.length - working - pending;
+  const counts = [`${pending} pending`, `${working} Active or suspended`, `${ended} ended`]
     .filter((count) => !count.startsWith('0 '))
     .join(', ');
-  const linkTo = adminKeyPath(context);
-  const nowMs = context.access.clock.nowMs();
-  const uses: Html[] = [];
-  for (const key of working) uses.push(await useOf(context, key));
+  const list = keyList({ keys: others, lastUses, linkTo: adminKeyPath(context), nowMs: context.nowMs });
   return {
-    facts: [['Other keys', html`<a href="#others">${counts}</a>`]],
-    below: html`<section aria-labelledby="others"><h2 id="others">Other keys of this profile</h2>${keyList({ keys: others, lastUses, linkTo, nowMs })}${uses.length === 0 ? '' : html`<ul class="soft">${uses}</ul>`}</section>`,
+    facts: [['Other keys', html`<a href="#others">${counts}</a>`]] satisfies ShownFact[],
+    below: html`<section aria-labelledby="others"><h2 id="others">Other keys of this profile</h2>${list}</section>`,
   };
 }
 
 function isSlotHolder({ state }: KeyView): boolean {
   return SLOT_HOLDERS.some((one) => one === state);
-}
-
-async function useOf(context: PageContext, key: KeyView): Promise<Html> {
-  const { identifier } = key;
-  const { days } = await performFor(context, OPERATIONS.usage, { identifier });
-  const total = days.reduce((sum, day) => sum + countRequests(day), 0);
-  const answered = days.reduce((sum, day) => sum + countAnswered(day), 0);
-  const share = total === 0 ? '' : `, ${percentText(answered, total)} answered`;
-  return html`<li>${nameOf(key)}: ${countText(total, 'request')} in the last ${days.length} days${share}</li>`;
 }

@@ -12,7 +12,6 @@ import {
   parsePast,
 } from '../../../shared/log.ts';
 import { type Html, html, raw, userText } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults } from '../html/fields.ts';
 import { nameOf } from '../html/key-facts.ts';
 import { clockTime, pageSentence, relativeTime } from '../html/time.ts';
@@ -39,13 +38,13 @@ const PRESETS: Readonly<Record<string, { text: string; firstDay: number; lastDay
 
 /** `GET /developers/admin/log`: the audit log, newest first, filtered by person, kind, key and time. */
 export function log(context: PageContext): Page {
-  const { access } = context;
+  const { access, nowMs } = context;
   const before = queryValue(context, 'before') || null;
   if (before !== null && !/^[1-9][0-9]{0,14}$/.test(before))
     throw new AppError('bad_parameter', 'before must be taken from a link.');
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, queryValue(context, name).trim()])) as Wanted;
   const faults = new Map<string, string>();
-  const filter = readFilter(wanted, access.clock.nowMs(), faults);
+  const filter = readFilter(wanted, nowMs, faults);
   const found =
     faults.size > 0
       ? []
@@ -100,7 +99,7 @@ function readFilter({ by, kind, key, when, from, to }: Wanted, nowMs: number, fa
 
 /** The entries, a sentence a line, with days as headings. */
 function logDays(context: PageContext, entries: readonly LogEntry[]): Html {
-  const nowMs = context.access.clock.nowMs();
+  const { nowMs } = context;
   const days = Map.groupBy(entries, ({ atMs }) => Math.floor(atMs / DAY_MS));
   const today = Math.floor(nowMs / DAY_MS);
   return html`${[...days].map(([day, ofDay]) => {
@@ -143,7 +142,7 @@ function namedKey(context: PageContext, identifier: string): Html {
   return link;
 }
 
-function filterForm({ access: { config } }: PageContext, wanted: Wanted, faults: Faults): Html {
+function filterForm({ to }: PageContext, wanted: Wanted, faults: Faults): Html {
   const option = (name: keyof Wanted, value: string, text: string) =>
     html`<option value="${value}"${raw(value === wanted[name] ? ' selected' : '')}>${text}</option>`;
   const groups = LOG_GROUPS.map(({ group, kinds }) =>
@@ -158,7 +157,7 @@ function filterForm({ access: { config } }: PageContext, wanted: Wanted, faults:
   const input = (name: keyof Wanted, label: string, more: Html) =>
     html`<input id="${name}" name="${name}" value="${wanted[name]}" aria-label="${label}" autocomplete="off"${more}${wrong(name)}>`;
   const text = (hint: string) => html` type="search" placeholder="${hint}" autocapitalize="none" spellcheck="false"`;
-  return html`<form class="filter" role="search" aria-label="Filter the log" method="get" action="${publicPath(config, PATH)}" novalidate>
+  return html`<form class="filter" role="search" aria-label="Filter the log" method="get" action="${to(PATH)}" novalidate>
 ${input('by', 'Who', text('Who: Grace, owner, operator'))}${input('key', 'Key', text('Key: its identifier'))}
 <select id="kind" name="kind" aria-label="What"${wrong('kind')}>${option('kind', '', 'Everything')}${groups}</select>
 <select id="when" name="when" aria-label="When"${wrong('when')}>${option('when', '', 'Any time')}${presets}${dates}</select>
@@ -166,17 +165,12 @@ ${input('from', 'From, a UTC date', html` class="dates" type="date"`)}${input('t
 <button>Show</button></form>`;
 }
 
-function pageLinks(
-  { access: { config } }: PageContext,
-  wanted: Wanted,
-  before: string | null,
-  next: string | null,
-): Html {
+function pageLinks({ to }: PageContext, wanted: Wanted, before: string | null, next: string | null): Html {
   if (before === null && next === null) return html``;
   const link = (more: Record<string, string>, text: string) => {
     const filters = Object.entries({ ...wanted, ...more }).filter(([, value]) => value !== '');
     const query = new URLSearchParams(filters).toString();
-    return html`<a class="button" href="${publicPath(config, PATH)}${query === '' ? '' : `?${query}`}">${text}</a>`;
+    return html`<a class="button" href="${to(PATH)}${query === '' ? '' : `?${query}`}">${text}</a>`;
   };
   return html`<nav class="buttons" aria-label="Pages of the log">${before === null ? '' : link({}, 'Newest')}${next === null ? '' : link({ before: next }, 'Older')}</nav>`;
 }

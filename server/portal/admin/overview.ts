@@ -3,7 +3,6 @@ import { bytesText, countText, numberText } from '../../../shared/text.ts';
 import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/usage/overview.ts';
 import { countAnswered, countRequests } from '../../../shared/usage/usage.ts';
 import { type Html, html, userText } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import { joined, keyLink, limitText, nameOf } from '../html/key-facts.ts';
 import { relativeTime, spanText } from '../html/time.ts';
 import { percentText, usageChart } from '../html/usage-chart.ts';
@@ -12,7 +11,7 @@ import { adminKeyPath, QUEUE_PATH } from './parts.ts';
 
 /** `GET /developers/admin/overview`: the service in three numbers, its last 30 days, and what needs attention. */
 export function overview(context: PageContext): Page {
-  const nowMs = context.access.clock.nowMs();
+  const { nowMs } = context;
   const found = readOverview(context.access, context.services.limits);
   const { days, limited, busiest, lastImport, lastFeed, mails, disk } = found;
   const state = [
@@ -26,20 +25,20 @@ export function overview(context: PageContext): Page {
     body: html`<div class="head"><h1>Overview</h1><p class="meta">${state.map((one) => html`<span>${one}</span>`)}</p></div>
 ${disk?.isLow ? html`<p class="note">Low disk space, ${bytesText(disk.freeBytes)} of ${bytesText(disk.totalBytes)} free: backups, upgrades and purging erased text may fail.</p>` : ''}
 ${undelivered(context, mails, nowMs)}
-${figures(context, found, nowMs)}
+${figures(context, found)}
 ${usageChart({ days }, `API requests, last ${OVERVIEW_DAYS} days`)}
 ${keyLines(context, 'Near or at a limit', limited.map(limitedLine))}
 ${keyLines(context, 'Busiest keys', busiest.map(busiestLine))}`,
   };
 }
 
-function figures({ access: { config } }: PageContext, { queue, days }: Overview, nowMs: number): Html {
+function figures({ to, nowMs }: PageContext, { queue, days }: Overview): Html {
   const { pending, active, oldestAtMs } = queue;
   const total = days.reduce((sum, day) => sum + countRequests(day), 0);
   const answered = days.reduce((sum, day) => sum + countAnswered(day), 0);
   const card = (name: string, figure: Html | string, note: string) =>
     html`<div class="card"><dt>${name}</dt><dd>${figure}</dd>${note === '' ? '' : html`<dd class="soft">${note}</dd>`}</div>`;
-  const waiting = html`<a href="${publicPath(config, QUEUE_PATH)}">${numberText(pending)}</a>`;
+  const waiting = html`<a href="${to(QUEUE_PATH)}">${numberText(pending)}</a>`;
   const oldest = oldestAtMs === null ? 'nothing to decide on' : `the oldest for ${spanText(nowMs - oldestAtMs)}`;
   return html`<dl class="figures">${card('Requests waiting', waiting, oldest)}${card('Active keys', numberText(active), '')}${card(`API requests, ${OVERVIEW_DAYS} days`, numberText(total), total === 0 ? '' : `${percentText(answered, total)} answered`)}</dl>`;
 }

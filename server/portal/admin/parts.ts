@@ -1,9 +1,11 @@
 import type { Deps } from '../../../shared/deps.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { readCursor } from '../../../shared/keys/list.ts';
+import type { Owner } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { publicProfile } from '../../../shared/profiles/find.ts';
-import { countText, numberText } from '../../../shared/text.ts';
+import { countText } from '../../../shared/text.ts';
 import { type Html, html, userText } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import { joined } from '../html/key-facts.ts';
 import type { PageContext } from '../requests/request-context.ts';
 
@@ -18,9 +20,9 @@ export function sectionOf({ state }: Pick<KeyView, 'state'>): string {
   return state === 'pending' ? 'Requests' : 'Keys';
 }
 
-/** Returns a function that makes the path of a key's page for admins, which includes that of PUBLIC_URL. */
-export function adminKeyPath({ access: { config } }: Pick<PageContext, 'access'>): (identifier: string) => string {
-  return (identifier) => publicPath(config, `${ADMIN_KEYS_PATH}/${encodeURIComponent(identifier)}`);
+/** Returns a function that makes the URL of a key's page for admins. */
+export function adminKeyPath({ to }: PageContext): (identifier: string) => string {
+  return (identifier) => to(`${ADMIN_KEYS_PATH}/${identifier}`);
 }
 
 /** Who is behind a request: what everybody can look up of the profile, in a line; empty for an erased one. */
@@ -41,12 +43,41 @@ export function profileFacts({ db }: Pick<Deps, 'db'>, profileId: number | null)
 }
 
 /** The card of that person on the page of a key: display name, username, UID and the facts. */
-export function profileCard({ db }: Pick<Deps, 'db'>, profileId: number, username: string): Html {
-  const name = publicProfile(db, profileId)?.displayName ?? username;
-  return html`<div class="profile"><span class="face large" aria-hidden="true">${firstLetter(name)}</span><h2 id="profile">${userText(name)} <small>${userText(username)} · UID ${numberText(profileId).replace(/\u202f/g, '')}</small></h2><p class="soft">${profileFacts({ db }, profileId)}</p></div>`;
+export function profileCard({ db }: Pick<Deps, 'db'>, { id, username }: Pick<Owner, 'id' | 'username'>): Html {
+  const name = publicProfile(db, id)?.displayName ?? username;
+  return html`<div class="profile"><span class="face large" aria-hidden="true">${firstLetter(name)}</span><h2 id="profile">${userText(name)} <small>${userText(username)} · UID ${id}</small></h2><p class="soft">${profileFacts({ db }, id)}</p></div>`;
 }
 
 /** The first character of a name, for its round picture. */
 export function firstLetter(name: string): string {
   return new Intl.Segmenter().segment(name)[Symbol.iterator]().next().value?.segment ?? '';
+}
+
+/** The cursor of a page, at which the previous one ends; empty on the first. Throws `bad_parameter` for any other string. */
+export function readAfter(after: string): string {
+  if (after !== '' && readCursor(after) === null)
+    throw new AppError('bad_parameter', 'after must be taken from a link.');
+  return after;
+}
+
+/** The search field for the head of a list; `find` is the search text. */
+export function searchForm({ to }: PageContext, find: string): Html {
+  return html`<form class="find" role="search" method="get" action="${to(ADMIN_KEYS_PATH)}" novalidate><input name="find" type="search" value="${find}" aria-label="Find a key, profile or address" placeholder="Find a key, profile or address" autocomplete="off" autocapitalize="none" spellcheck="false"></form>`;
+}
+
+/** Links to the first and the next page of the list at a path; nothing if it has only one. */
+export function pageLinks(
+  path: string,
+  filters: Readonly<Record<string, string>>,
+  after: string,
+  next: string | null,
+): Html {
+  const link = (parameters: Record<string, string>, text: string) => {
+    const query = new URLSearchParams({ ...filters, ...parameters }).toString();
+    return html`<a class="button" href="${path}${query === '' ? '' : `?${query}`}">${text}</a>`;
+  };
+  if (after === '' && next === null) return html``;
+  const first = after === '' ? '' : link({}, 'First page');
+  const later = next === null ? '' : link({ after: next }, 'Next page');
+  return html`<nav class="buttons" aria-label="Pages of the list">${first}${later}</nav>`;
 }

@@ -1,15 +1,12 @@
 import { type AdminView, listAdmins, type PasskeyView, viewOf } from '../../../shared/admins.ts';
-import { whenFree } from '../../../shared/db/write.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { beginRegistration, listPasskeys, register, removePasskey } from '../../../shared/sign-in/passkeys.ts';
+import { beginRegistration, listPasskeys, removePasskey } from '../../../shared/sign-in/passkeys.ts';
 import type { Session } from '../../../shared/sign-in/sessions.ts';
 import { type Html, html, userText } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
-import { errorSummary, type Faults, formTo, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
+import { errorSummary, type Faults, formTo, hiddenField } from '../html/fields.ts';
 import { relativeTime } from '../html/time.ts';
-import { credentialIn, PASSKEY_SCRIPTS, passkeyForm } from '../passkeys/passkey-form.ts';
+import { PASSKEY_SCRIPTS, passkeyForm, passkeyName, registerPasskey } from '../passkeys/passkey-form.ts';
 import { oneValue } from '../requests/form.ts';
-import { ruleSentence } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { removeCookie, withNext } from '../requests/session.ts';
 
@@ -20,14 +17,11 @@ const FRESH_MS = 5 * 60_000;
 
 /** `GET /developers/admin/people`: the admin's own passkeys, a link to their sessions, and the list of admins. */
 export function people(context: PageContext): Page {
-  const { access, session } = context;
-  const { config } = access;
-  const nowMs = access.clock.nowMs();
+  const { access, session, nowMs, to } = context;
   const own = session?.person.name ?? '';
   const admins = listAdmins(access);
   const passkeys = admins.find(({ name }) => name === own)?.passkeys ?? [];
   const isNow = isFresh(context);
-  const to = (path: string) => publicPath(config, path);
   const items = passkeys.map((passkey) => {
     const canGo = isNow && passkeys.length > 1;
     const remove = html`<form method="post" action="${to(`${PEOPLE_PATH}/passkeys/${passkey.id}/remove`)}"><button class="tiny">Remove<span class="unseen"> ${passkey.name}</span>…</button></form>`;
@@ -49,8 +43,8 @@ ${adminList(admins, nowMs)}
   };
 }
 
-function isFresh({ access: { clock }, session }: PageContext): boolean {
-  const ageMs = clock.nowMs() - (session?.startedAtMs ?? 0);
+function isFresh({ nowMs, session }: PageContext): boolean {
+  const ageMs = nowMs - (session?.startedAtMs ?? 0);
   return ageMs >= 0 && ageMs < FRESH_MS;
 }
 
@@ -65,46 +59,23 @@ function refuseStale(context: PageContext): void {
  */
 export async function addOwnPasskey(context: PageContext): Promise<Outcome> {
   refuseStale(context);
-  const { access, form, client } = context;
-  const credential = credentialIn(form);
-  const name = oneValue(form, 'name');
-  if (credential === null) return askToCreate(context, 'My passkey', NO_FAULTS);
-  try {
-    await register(access, context.session as Session, { credential, name }, client, context.waitUntilMs);
-    return { seeOther: PEOPLE_PATH, flash: 'passkey-added' };
-  } catch (error) {
-    const rule = ruleSentence(error);
-    if (rule !== null) return { ...askToCreate(context, name, new Map([['name', rule]])), refusal: 'refused_form' };
-    if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
-    return { ...askToCreate(context, name, new Map([['', error.message]])), refusal: 'forbidden' };
-  }
-}
-
-function askToCreate(context: PageContext, name: string, faults: Faults): Page {
-  const { access } = context;
+  const { access, to } = context;
+  const session = context.session as Session;
   const title = 'Add a passkey';
-  return {
+  const ask = (name: string, faults: Faults): Page => ({
     title,
     where: 'People',
     scripts: PASSKEY_SCRIPTS,
     body: html`${errorSummary(faults)}<h1>${title}</h1>
 <p>On this device, or on a security key or a phone that you have with you.</p>
 ${passkeyForm({
-  action: publicPath(access.config, `${PEOPLE_PATH}/passkeys`),
-  button: { text: 'Create a passkey', cancel: publicPath(access.config, PEOPLE_PATH) },
+  action: to(`${PEOPLE_PATH}/passkeys`),
+  button: { text: 'Create a passkey', cancel: to(PEOPLE_PATH) },
   parts: [passkeyName(name, faults)],
-  passkey: 'create',
-  options: beginRegistration(access, context.session as Session),
+  options: beginRegistration(access, session),
 })}`,
-  };
-}
-
-/** The field for the name of a new passkey. */
-export function passkeyName(value: string, faults: Faults): Html {
-  return textField({
-    ...{ name: 'name', label: 'Name of the passkey', hint: 'To recognise it later, such as “Laptop” or “Blue key”.' },
-    ...{ value, bounds: { min: 1, max: 64 }, faults },
   });
+  return registerPasskey(context, session, ask, { seeOther: PEOPLE_PATH, flash: 'passkey-added' });
 }
 
 /**
@@ -112,24 +83,24 @@ export function passkeyName(value: string, faults: Faults): Html {
  * admin, this one too. Throws `not_found`, `refused` for the last passkey, and `forbidden` more than five minutes after signing in.
  */
 export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
-  const { access, form, params } = context;
+  const { access, config, form, params, nowMs, to } = context;
   const session = context.session as Session;
   const passkey = listPasskeys(access.db, session.adminId ?? 0).find(({ id }) => String(id) === params.id);
   if (passkey === undefined) throw new AppError('not_found', 'You have no such passkey.');
   refuseStale(context);
   if (oneValue(form, 'sure') === 'yes') {
-    await whenFree(access.db.$client, () => removePasskey(access, session, passkey.id), context.waitUntilMs);
-    const cookies = [removeCookie(access.config, 'session')];
+    await context.write(() => removePasskey(access, session, passkey.id));
+    const cookies = [removeCookie(config, 'session')];
     return { seeOther: '/developers/admin/sign-in', flash: 'passkey-removed', cookies };
   }
   const title = 'Remove a passkey?';
-  const back = publicPath(access.config, PEOPLE_PATH);
+  const back = to(PEOPLE_PATH);
   const action = `${back}/passkeys/${passkey.id}/remove`;
   return {
     title,
     where: 'People',
     body: html`<h1>${title}</h1>
-<p>${describe(viewOf(passkey), access.clock.nowMs())}</p>
+<p>${describe(viewOf(passkey), nowMs)}</p>
 <p>It will no longer work here. All your sessions end, including this one, because whoever has that passkey may have started one. Afterwards, sign in again with another passkey.</p>
 ${formTo(action, { text: 'Remove it', isDangerous: true, cancel: back }, hiddenField('sure', 'yes'))}`,
   };

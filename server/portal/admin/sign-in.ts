@@ -2,14 +2,16 @@ import { AppError } from '../../../shared/errors.ts';
 import { beginPasskeySignIn, signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
 import { logoOf } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
-import { credentialIn, PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../passkeys/passkey-form.ts';
+import { PASSKEY_SCRIPTS, passkeyFault, passkeyForm } from '../passkeys/passkey-form.ts';
 import { notePage } from '../requests/answers.ts';
+import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { finishSignIn, nextOf, whySignIn, withNext } from '../requests/session.ts';
 
 const TITLE = 'Sign in as an admin';
+
+const PATH = '/developers/admin/sign-in';
 
 /** `GET /developers/admin/sign-in`: a button that asks for a passkey, or why passkeys can't be used here. */
 export function adminSignInPage(context: PageContext): Page {
@@ -23,8 +25,8 @@ export function adminSignInPage(context: PageContext): Page {
 export async function adminSignIn(context: PageContext): Promise<Outcome> {
   const { access, form, client } = context;
   if (passkeyFault(context) !== null) return { ...show(context, NO_FAULTS), refusal: 'no_sign_in' };
-  const credential = credentialIn(form);
-  if (credential === null) return ask(context);
+  const credential = oneValue(form, 'credential');
+  if (credential === '') return ask(context);
   try {
     const token = await signInByPasskey(access, credential, client, context.waitUntilMs);
     return finishSignIn(context, { kind: 'admin', token }, nextOf(context) || '/developers/admin');
@@ -35,33 +37,31 @@ export async function adminSignIn(context: PageContext): Promise<Outcome> {
 }
 
 function ask(context: PageContext): Page {
-  const { access } = context;
+  const { access, config, to } = context;
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
-    body: html`<div class="card alone">${logoOf(access.config)}<h1>${TITLE}</h1>
+    body: html`<div class="card alone">${logoOf(config)}<h1>${TITLE}</h1>
 <p id="asking" hidden>Your browser is asking for your passkey.</p>
 ${passkeyForm({
-  action: publicPath(access.config, '/developers/admin/sign-in'),
+  action: to(PATH),
   button: 'Use a passkey',
   parts: [hiddenField('next', nextOf(context))],
-  isAtOnce: true,
-  passkey: 'get',
   options: beginPasskeySignIn(access),
 })}</div>`,
   };
 }
 
 function show(context: PageContext, faults: Faults): Page {
-  const { config } = context.access;
+  const { config, to } = context;
   const fault = passkeyFault(context);
   if (fault !== null) return notePage(TITLE, fault);
   return {
     title: TITLE,
-    body: html`<form class="card alone" method="post" action="${publicPath(config, '/developers/admin/sign-in')}" novalidate>
+    body: html`<form class="card alone" method="post" action="${to(PATH)}" novalidate>
 ${logoOf(config)}${errorSummary(faults)}<h1>${TITLE}</h1>${whySignIn(context)}
 <p class="soft">With the passkey on your device or security key.</p>${hiddenField('next', nextOf(context))}
 <button class="filled">Sign in with a passkey</button>
-<p class="soft">Do you own a profile? <a href="${publicPath(config, withNext('/developers/sign-in', nextOf(context)))}">Sign in with a code by e-mail</a></p></form>`,
+<p class="soft">Do you own a profile? <a href="${to(withNext('/developers/sign-in', nextOf(context)))}">Sign in with a code by e-mail</a></p></form>`,
   };
 }

@@ -18,6 +18,11 @@ export const PERMISSION_WORDS: Readonly<Record<Permission, string>> = {
   'api.leaderboard': 'read the leaderboard',
 };
 
+/** The permissions that a request asks for, in short: `lookup, leaderboard`. */
+export function permissionNames({ requestedPermissions }: KeyView): string {
+  return requestedPermissions.map((permission) => permission.replace('api.', '')).join(', ');
+}
+
 /** The state of a key as a coloured tag, with a second one if the key is refused although it is Active. */
 export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {
   const tag = html`<span class="state ${state}">${state}</span>`;

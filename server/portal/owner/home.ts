@@ -1,15 +1,13 @@
 import { html } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { ownerSignInFault } from '../requests/session.ts';
 
 /** `GET /developers`: the start page, with links to sign in and to the API documentation. */
-export function home({ access, isBehindUnknownProxy, person }: PageContext): Page {
-  const { config } = access;
-  const fault = person === null ? ownerSignInFault(config, isBehindUnknownProxy) : null;
-  const link = (path: string, text: string) => html`<a href="${publicPath(config, path)}">${text}</a>`;
-  const button = (path: string, text: string) =>
-    html`<a class="button filled" href="${publicPath(config, path)}">${text}</a>`;
+export function home(context: PageContext): Page {
+  const { person, to } = context;
+  const fault = person === null ? ownerSignInFault(context) : null;
+  const link = (path: string, text: string) => html`<a href="${to(path)}">${text}</a>`;
+  const button = (path: string, text: string) => html`<a class="button filled" href="${to(path)}">${text}</a>`;
   const [start, text] =
     person?.kind === 'admin'
       ? (['/developers/admin', 'Requests to decide on'] as const)
@@ -19,7 +17,7 @@ export function home({ access, isBehindUnknownProxy, person }: PageContext): Pag
     title: 'Developer Platform',
     body: html`<div class="ask stack"><h1>Developer Platform</h1>
 <p class="text">Look up this community’s public profiles from your own programs. Each program needs an API key: request it here, see how it is used, and revoke it.</p>
-${fault === null ? html`<p class="buttons">${entry}<a class="button" href="${publicPath(config, '/docs')}">Read the documentation</a></p>` : html`<p class="note">${fault}</p>`}
+${fault === null ? html`<p class="buttons">${entry}<a class="button" href="${to('/docs')}">Read the documentation</a></p>` : html`<p class="note">${fault}</p>`}
 <section class="card"><h2>How it works</h2>
 <ol class="steps">
 <li>Request a key: say what your program does and what it needs.</li>

@@ -1,10 +1,6 @@
 import type { KeyView } from '../../../shared/keys/view.ts';
-import type { Level } from '../../../shared/limits/limits.ts';
-import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
-import type { UsageView } from '../../../shared/usage/usage.ts';
 import { type Html, html, userText } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import {
   endText,
   factList,
@@ -19,133 +15,76 @@ import { usageChart } from '../html/usage-chart.ts';
 import { performFor } from '../requests/operation-form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
 import { stateInWords } from './key-state.ts';
-import {
-  bannedNote,
-  crumbs,
-  holderList,
-  isFull,
-  keyMeta,
-  keysInUse,
-  ownKeyPath,
-  ownProfile,
-  refusedNote,
-} from './own-profile.ts';
+import { bannedNote, crumbs, keyMeta, ownKeyLink, ownKeyPath, ownKeys, ownProfile } from './own-profile.ts';
 
 /** `GET /developers/keys/:identifier`: everything about one of the owner's keys, and what they can do with it. */
 export async function keyPage(context: PageContext): Promise<Page> {
+  const { nowMs, to } = context;
   const identifier = context.params.identifier as string;
   const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
+  const { state, name } = key;
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performFor(context, OPERATIONS.usage, { identifier }) : null;
   const usedAtMs = usage?.lastUsedAt ? Date.parse(usage.lastUsedAt) : null;
-  const levels = context.services.limits.levelsOf(key);
   const owner = ownProfile(context);
-  const inUse = keysInUse((await performFor(context, OPERATIONS.list, {})).keys);
-  const request = requestOffered(context, key, inUse, owner.banned);
-  const endless = key.state === 'Active' && key.expiresAt === null ? [endText(key, context.access.clock.nowMs())] : [];
+  const { inUse } = await ownKeys(context);
+  const isWorking = state === 'Active' && key.refusedFor === null;
+  const endless = state === 'Active' && key.expiresAt === null ? [endText(key, nowMs)] : [];
+  const meta = [stateTag(key), ...keyMeta(context, key, usedAtMs), ...endless];
+  const again =
+    owner.banned || state === 'pending' || state === 'suspended'
+      ? null
+      : state === 'Active'
+        ? { href: to(`/developers/keys/new?successor-of=${identifier}`), text: 'Replace this key' }
+        : { href: to(`/developers/keys/new?like=${identifier}`), text: 'Request again' };
+  const chart = usage === null ? html`` : usageChart(usage, `Last ${usage.days.length} days`);
+  const replacements = inUse.filter(({ successorOf }) => successorOf === identifier);
   return {
-    title: key.name,
+    title: name,
     where: 'API keys',
-    body: html`${crumbs(context)}<div class="head"><div><h1>${userText(key.name)}</h1>
-<p class="meta">${[stateTag(key), ...keyMeta(context, key, usedAtMs), ...endless].map((part) => html`<span>${part}</span>`)}<code data-copy="the identifier">${identifier}</code></p></div>${actions(context, key, request, owner.banned)}</div>
+    body: html`${crumbs(context)}<div class="head"><div><h1>${userText(name)}</h1>
+<p class="meta">${meta.map((part) => html`<span>${part}</span>`)}<code data-copy="the identifier">${identifier}</code></p></div>
+<p class="buttons">${again === null ? '' : html`<a class="button" href="${again.href}">${state === 'Active' ? 'Replace' : again.text}</a>`}${actions(context, key, owner.banned)}</p></div>
 ${bannedNote(owner)}
-${replacements(context, identifier, inUse)}
-${usage === null || key.state !== 'Active' ? '' : refusedNote(context, usage, levels)}
-${stateInWords(key, history, request?.link ?? null)}
-${key.state === 'Active' ? '' : (request?.hindrance ?? '')}
-${usage === null ? '' : working(context, key, usage, levels)}
-${key.state === 'Active' ? (request?.hindrance ?? '') : ''}
-${key.state === 'Active' && key.refusedFor === null ? howTo(context) : ''}
-${key.state === 'pending' ? html`<section class="card">${yourRequest(context, key)}</section>` : ''}
-<section aria-labelledby="history"><h2 id="history">History</h2>${historyList(history, context.access.clock.nowMs())}</section>
-${key.state === 'pending' ? '' : html`<details><summary class="soft">What was asked for${isGranted ? ' and granted' : ''}</summary><div class="card">${yourRequest(context, key)}${factList(grantFacts(key))}</div></details>`}`,
+${replacements.map((next) => html`<p class="note">${ownKeyLink(context, next)} (${next.state}) was requested to replace this key.</p>`)}
+${stateInWords(key, history, again === null ? null : html`<a href="${again.href}">${again.text}</a>`)}
+${isWorking ? html`<div class="beside turned">${whatIsLeft(context, key)}\n${chart}</div>` : chart}
+${isWorking ? howTo(context, owner.username) : ''}
+${state === 'pending' ? html`<section class="card">${yourRequest(context, key)}</section>` : ''}
+<section aria-labelledby="history"><h2 id="history">History</h2>${historyList(history, nowMs)}</section>
+${state === 'pending' ? '' : html`<details><summary class="soft">What was asked for${isGranted ? ' and granted' : ''}</summary><div class="card">${yourRequest(context, key)}${factList(grantFacts(key))}</div></details>`}`,
   };
-}
-
-/** How to request another key like this one: the link and, if all slots are taken, a note about the keys that take them. */
-type Request = { href: string; text: string; link: Html; hindrance: Html | null } | { link: null; hindrance: Html };
-
-/** Null if the key's state does not allow it or the profile is banned. */
-function requestOffered(
-  context: PageContext,
-  { identifier, state }: KeyView,
-  inUse: readonly KeyView[],
-  isBanned: boolean,
-): Request | null {
-  if (isBanned || state === 'pending' || state === 'suspended') return null;
-  const isReplaced = state === 'Active';
-  const text = isReplaced ? 'Replace this key' : 'Request again';
-  const offered = (href: string, hindrance: Html | null) => {
-    return { href, text, link: html`<a href="${href}">${text}</a>`, hindrance };
-  };
-  if (isFull(inUse)) {
-    const held = html`All ${inUse.length} keys are in use, requests included. End one first:`;
-    const list = holderList(context, inUse, identifier);
-    if (!isReplaced) return { link: null, hindrance: html`<p>You can’t request it again yet. ${held}</p>${list}` };
-    return offered('#replace', html`<section id="replace"><h2>${text}</h2><p>${held}</p>${list}</section>`);
-  }
-  const query = isReplaced ? `successor-of=${identifier}` : `like=${identifier}`;
-  return offered(publicPath(context.access.config, `/developers/keys/new?${query}`), null);
-}
-
-/** The keys that were requested to replace this one and have not ended, each in a note. */
-function replacements(context: PageContext, identifier: string, inUse: readonly KeyView[]): Html {
-  const linkTo = ownKeyPath(context);
-  const notes = inUse
-    .filter(({ successorOf }) => successorOf === identifier)
-    .map(
-      (next) =>
-        html`<p class="note"><a href="${linkTo(next.identifier)}">${userText(next.name)}</a> (${next.state}) was requested to replace this key.</p>`,
-    );
-  return html`${notes}`;
-}
-
-function isOffered({ from, who }: AnyOperation, state: KeyView['state'], isBanned: boolean): boolean {
-  return (from === null || from.includes(state)) && !(isBanned && who.owner === 'own, unless banned');
 }
 
 /** Links to the actions that this state allows; each leads to a page that asks for confirmation. */
-function actions(
-  context: PageContext,
-  { identifier, state }: KeyView,
-  request: Request | null,
-  isBanned: boolean,
-): Html {
-  const first = request?.link
-    ? html`<a class="button" href="${request.href}">${state === 'Active' ? 'Replace' : request.text}</a>`
-    : '';
-  const links = OWNERS_ACTIONS.filter(([operation]) => isOffered(operation, state, isBanned)).map(
+function actions(context: PageContext, { identifier, state }: KeyView, isBanned: boolean): Html[] {
+  return OWNERS_ACTIONS.filter(
+    ([{ from, who }]) => (from === null || from.includes(state)) && !(isBanned && who.owner === 'own, unless banned'),
+  ).map(
     ([{ texts, isDangerous }, { path }]) =>
-      html`<a class="button" href="${ownKeyPath(context)(identifier)}/${path}">${texts.button}${isDangerous ? '…' : ''}</a>`,
+      html`<a class="button" href="${ownKeyPath(context, identifier)}/${path}">${texts.button}${isDangerous ? '…' : ''}</a>`,
   );
-  return html`<p class="buttons">${first}${links}</p>`;
 }
 
-/** The usage of a granted key and, while it can be used, what is left of its limits. */
-function working({ access }: PageContext, key: KeyView, usage: UsageView, levels: readonly Level[]): Html {
-  const chart = usageChart(usage, `Last ${usage.days.length} days`);
-  if (key.state !== 'Active' || key.refusedFor !== null) return chart;
+function whatIsLeft({ services, nowMs }: PageContext, key: KeyView): Html {
   const may = key.permissions.map((permission) => PERMISSION_WORDS[permission]).join(' and ');
-  return html`<div class="beside turned"><section class="card" aria-labelledby="left"><h2 id="left">What is left</h2>
-${levelList(levels, access.clock.nowMs())}
-<p class="soft">It may ${may}. Need more? Replace it, and say why.</p></section>
-${chart}</div>`;
+  return html`<section class="card" aria-labelledby="left"><h2 id="left">What is left</h2>
+${levelList(services.limits.levelsOf(key), nowMs)}
+<p class="soft">It may ${may}. Need more? Replace it, and say why.</p></section>`;
 }
 
-/** Two lines that look up the owner's own profile, or read the leaderboard. */
-function howTo(context: PageContext): Html {
-  const { config } = context.access;
-  const { username } = ownProfile(context);
+/** Two lines that look up the owner's own profile. */
+function howTo({ config, to }: PageContext, username: string): Html {
   // A quote would end the shell's word.
   const url = `${config.publicUrl}/api/lookup/username/${encodeURIComponent(username)}`.replaceAll("'", '%27');
   const lines = `read -rs SECRET   # paste it, press Enter\ncurl -H "Authorization: Bearer $SECRET" '${url}'`;
   return html`<section class="card" aria-labelledby="use"><div class="head"><h2 id="use">Use it</h2></div>
 <pre class="shell" tabindex="0"><code data-copy="the lines">${lines}</code></pre>
-<p class="soft">Base URL <code>${config.publicUrl}/api</code> · <a href="${publicPath(config, '/docs')}">documentation</a></p></section>`;
+<p class="soft">Base URL <code>${config.publicUrl}/api</code> · <a href="${to('/docs')}">documentation</a></p></section>`;
 }
 
 function yourRequest(context: PageContext, key: KeyView): Html {
   // The first two facts are the heading of the page and the text above.
-  const [, , ...asked] = requestFacts(key, ownKeyPath(context));
+  const [, , ...asked] = requestFacts(key, (identifier) => ownKeyPath(context, identifier));
   return html`<p class="text" dir="auto">${key.description}</p>${factList(asked)}`;
 }

@@ -1,22 +1,20 @@
 import type { z } from 'zod';
-import { AppError } from '../../../shared/errors.ts';
 import { FIELDS, KEY_REQUEST } from '../../../shared/keys/fields.ts';
 import { prefillAgain, prefillFrom } from '../../../shared/keys/grant.ts';
 import { factsOf, typedText } from '../../../shared/keys/inputs.ts';
 import { checkProfile } from '../../../shared/keys/life.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { type Html, html, userText } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
+import { type Html, html } from '../../html.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, type FieldState, formTo, inputField, NO_FAULTS } from '../html/fields.ts';
 import { limitText } from '../html/key-facts.ts';
 import { doneAt, notePage } from '../requests/answers.ts';
 import { allValues, queryValue } from '../requests/form.ts';
-import { performFor, performForm } from '../requests/operation-form.ts';
+import { performFor, performForm, ruleSentence } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { whyEnded } from './key-state.ts';
-import { crumbs, holderList, isFull, keysInUse, ownKeyPath, ownProfile, usedText } from './own-profile.ts';
+import { crumbs, isFull, ownKeyLink, ownKeys, ownProfile, usedText } from './own-profile.ts';
 
 /** The inputs of the operation, and their schemas. */
 const INPUTS = Object.entries({ ...KEY_REQUEST.shape, successorOf: FIELDS.successorOf });
@@ -26,35 +24,36 @@ type Filled = Readonly<Record<string, unknown>>;
 
 /**
  * `GET /developers/keys/new`: the form for requesting a key. `?successor-of=` fills it in from the key to replace, `?like=`
- * from an ended one. If all slots are taken, lists the keys that take them. Throws `not_found`, and `refused` if the key to
+ * from an ended one. If all places are taken, lists the keys that take them. Throws `not_found`, and `refused` if the key to
  * replace is not Active or the other one has not ended.
  */
 export async function newKeyPage(context: PageContext): Promise<Page> {
-  const inUse = await ownInUse(context);
+  const { inUse } = await ownKeys(context);
   if (isFull(inUse)) return fullPage(context, inUse);
   const hindrance = hindranceOf(context);
-  if (hindrance !== null) return notePage('Request a key', hindrance, { where: 'API keys' });
+  if (hindrance !== null) return notePage(TITLE, hindrance, { where: 'API keys' });
   const [successorOf, like] = [queryValue(context, 'successor-of'), queryValue(context, 'like')];
   const identifier = successorOf === '' ? like : successorOf;
   if (identifier === '') return show(context, { permissions: ['api.lookup'] }, NO_FAULTS);
   const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
   if (successorOf !== '') return show(context, { ...prefillFrom(key), successorOf }, NO_FAULTS);
-  const link = html`“<a href="${ownKeyPath(context)(identifier)}">${userText(key.name)}</a>”`;
-  return show(context, prefillAgain(key), NO_FAULTS, whyEnded(key, history, link));
+  return show(context, prefillAgain(key), NO_FAULTS, whyEnded(key, history, html`“${ownKeyLink(context, key)}”`));
 }
 
-async function ownInUse(context: PageContext): Promise<KeyView[]> {
-  return keysInUse((await performFor(context, OPERATIONS.list, {})).keys);
-}
+const TITLE = 'Request a key';
 
+/** Lists the keys that take the places, with links to their pages, where they can be ended. */
 function fullPage(context: PageContext, inUse: readonly KeyView[]): Page {
-  const title = 'Request a key';
+  const items = inUse.map((key) => {
+    const end = key.state === 'pending' ? 'withdraw it' : 'revoke it';
+    return html`<li>${ownKeyLink(context, key)} (${key.state}): ${end} on its page</li>`;
+  });
   return {
-    title,
+    title: TITLE,
     where: 'API keys',
-    body: html`${crumbs(context)}<h1>${title}</h1>
+    body: html`${crumbs(context)}<h1>${TITLE}</h1>
 <p>${usedText(inUse)}, requests included. Revoke or withdraw one to request another:</p>
-${holderList(context, inUse)}`,
+<ul>${items}</ul>`,
   };
 }
 
@@ -64,9 +63,9 @@ function hindranceOf(context: PageContext): string | null {
     checkProfile(context.access, ownProfile(context).id);
     return null;
   } catch (error) {
-    if (error instanceof AppError && error.code === 'refused' && error.details.cause === undefined)
-      return error.message;
-    throw error;
+    const rule = ruleSentence(error);
+    if (rule === null) throw error;
+    return rule;
   }
 }
 
@@ -84,11 +83,11 @@ async function show(context: PageContext, filled: Filled | null, faults: Faults,
   const textsOf = (name: string, schema: z.ZodType) =>
     filled === null ? allValues(context.form, name) : typedText(factsOf(schema).kind, filled[name]);
   const [successorOf = ''] = textsOf('successorOf', FIELDS.successorOf);
-  const title = successorOf === '' ? 'Request a key' : 'Replace a key';
-  const path = (rest: string) => publicPath(context.access.config, `/developers/keys${rest}`);
-  const { button } = OPERATIONS.request.texts;
-  const cancel = path(successorOf === '' ? '' : `/${successorOf}`);
-  const usual = context.access.config.defaultRateLimits.map(limitText).join(', ');
+  const title = successorOf === '' ? TITLE : 'Replace a key';
+  const path = context.to('/developers/keys');
+  const cancel = successorOf === '' ? path : `${path}/${successorOf}`;
+  const { inUse } = await ownKeys(context);
+  const usual = context.config.defaultRateLimits.map(limitText).join(', ');
   const asked: Asked = {
     ...ASKED,
     expectedUsage: { hint: `How many requests a day, and when? Usual: ${usual}. If you need more, say why.` },
@@ -100,22 +99,15 @@ async function show(context: PageContext, filled: Filled | null, faults: Faults,
     title,
     where: 'API keys',
     scripts: [script],
-    body: html`${crumbs(context)}<div class="ask stack">${errorSummary(faults)}<div><h1>${title}</h1><p class="soft">${await introduction(context)}</p></div>
-${successorOf === '' ? '' : await replacing(context, successorOf)}${why}
-${formTo(path('/new'), { text: button, cancel }, ...fields)}</div>`,
+    body: html`${crumbs(context)}<div class="ask stack">${errorSummary(faults)}<div><h1>${title}</h1><p class="soft">An admin reads this and answers by e-mail. ${usedText(inUse)}.</p></div>
+${successorOf === '' ? '' : replacing(context, successorOf, inUse)}${why}
+${formTo(`${path}/new`, { text: OPERATIONS.request.texts.button, cancel }, ...fields)}</div>`,
   };
 }
 
-async function introduction(context: PageContext): Promise<string> {
-  return `An admin reads this and answers by e-mail. ${usedText(await ownInUse(context))}.`;
-}
-
-async function replacing(context: PageContext, identifier: string): Promise<Html> {
-  const name = (await ownInUse(context)).find((key) => key.identifier === identifier)?.name;
-  const old =
-    name === undefined
-      ? html`<code>${identifier}</code>`
-      : html`“<a href="${ownKeyPath(context)(identifier)}">${userText(name)}</a>”`;
+function replacing(context: PageContext, identifier: string, inUse: readonly KeyView[]): Html {
+  const key = inUse.find((one) => one.identifier === identifier);
+  const old = key === undefined ? html`<code>${identifier}</code>` : html`“${ownKeyLink(context, key)}”`;
   return html`<p>The new key will replace ${old}. Once it is approved, both work until the old one expires or is revoked, so you can move your program from one secret to the other. Update anything that has changed.</p>`;
 }
 

@@ -1,7 +1,5 @@
-import { whenFree } from '../../../shared/db/write.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { html } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';
 import { oneValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
@@ -11,7 +9,7 @@ export function foundPage(context: PageContext): Page {
   return askForSecret(context, NO_FAULTS);
 }
 
-function askForSecret({ access: { config } }: PageContext, faults: Faults): Page {
+function askForSecret({ to }: PageContext, faults: Faults): Page {
   const field = textArea({
     name: 'secret',
     label: 'The secret, or text that contains it',
@@ -24,7 +22,7 @@ function askForSecret({ access: { config } }: PageContext, faults: Faults): Page
     title: 'Found a secret?',
     body: html`<div class="ask stack">${errorSummary(faults)}<h1>Found a secret?</h1>
 <p class="text">Paste the secret of an API key that you found in a repository, a log or a screenshot. If it belongs to an Active or suspended key, that key is revoked at once, and its owner and the admins are notified. Nothing you paste is stored, and you don’t have to say who you are.</p>
-${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangerous: true, cancel: publicPath(config, '/developers') }, field)}</div>`,
+${formTo(to('/developers/found'), { text: 'Revoke it', isDangerous: true, cancel: to('/developers') }, field)}</div>`,
   };
 }
 
@@ -33,12 +31,12 @@ ${formTo(publicPath(config, '/developers/found'), { text: 'Revoke it', isDangero
  * every text. Guesses of secrets are limited by the route.
  */
 export async function reportLeaked(context: PageContext): Promise<Outcome> {
-  const { access, form, waitUntilMs } = context;
+  const { access, form, write } = context;
   const text = oneValue(form, 'secret');
   if (text.trim() === '') {
     const faults = new Map([['secret', 'Paste the secret that you found.']]);
     return { ...askForSecret(context, faults), refusal: 'refused_form' };
   }
-  await whenFree(access.db.$client, () => revokeLeakedKeys(access, text), waitUntilMs);
+  await write(() => revokeLeakedKeys(access, text));
   return { seeOther: '/developers/found', flash: 'found' };
 }

@@ -6,16 +6,7 @@ import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 import { numberText } from '../../../shared/text.ts';
 import { runInBackground } from '../../background.ts';
-import {
-  type BarLink,
-  barItems,
-  barMenu,
-  EMPTY_POLICY,
-  type FramedPage,
-  foot,
-  framePage,
-  topBar,
-} from '../../frame/frame.ts';
+import { type BarLink, barItems, barMenu, EMPTY_POLICY, foot, framePage, topBar } from '../../frame/frame.ts';
 import { type Html, html } from '../../html.ts';
 import { publicPath } from '../../http/public-path.ts';
 import localTime from '../html/local-time.browser.js' with { type: 'text' };
@@ -31,48 +22,53 @@ type HeaderList = [name: string, value: string][];
 
 /** Makes the response for a route's outcome: a page or a redirect. */
 export function answerOutcome(context: PageContext, outcome: Outcome): Response {
+  const { config, access, services, flash } = context;
   const { cookies = [], after } = outcome;
-  const { background, report } = context.services;
   if (after !== undefined) {
-    runInBackground(background, after, (cause) => report('error', 'Work for a page failed.', cause));
+    runInBackground(services.background, after, (cause) => services.report('error', 'Work for a page failed.', cause));
   }
-  const answer = 'seeOther' in outcome ? redirect(context, outcome) : show(context, outcome);
+  const answer =
+    'seeOther' in outcome
+      ? redirect(context, outcome)
+      : showPage(config, outcome, {
+          ...context,
+          waiting: context.person?.kind === 'admin' ? countPending(access) : 0,
+        });
+  if (!('seeOther' in outcome) && flash !== null) answer.headers.append('Set-Cookie', removeCookie(config, 'flash'));
   for (const cookie of cookies) answer.headers.append('Set-Cookie', cookie);
   return answer;
 }
 
-function show(context: PageContext, page: Page): Response {
-  const { config, access } = context;
-  const visitor = visitorOf(context);
-  if (visitor.kind === 'admin') visitor.waiting = countPending(access);
-  const { html: text, contentSecurityPolicy } = layPage(config, visitor, page);
-  const headers = pageHeaders(contentSecurityPolicy);
-  if (context.flash !== null) headers.push(['Set-Cookie', removeCookie(config, 'flash')]);
-  if (page.refusal === undefined) return new Response(text, { headers });
-  const { status = 200, headers: headersOf } = refusalOf(page.refusal);
-  headers.push(['X-Error-Code', page.refusal], ...Object.entries(headersOf?.(page.details ?? {}) ?? {}));
-  return new Response(text, { status, headers });
-}
-
-function redirect({ config }: PageContext, { seeOther, flash }: Extract<Outcome, { seeOther: string }>): Response {
-  const headers: HeaderList = [['Location', publicPath(config, seeOther)], ...pageHeaders(EMPTY_POLICY)];
+function redirect({ config, to }: PageContext, { seeOther, flash }: Extract<Outcome, { seeOther: string }>): Response {
+  const headers: HeaderList = [['Location', to(seeOther)], ...pageHeaders(EMPTY_POLICY)];
   if (flash !== undefined) headers.push(['Set-Cookie', setCookie(config, 'flash', flash, FLASH_SECONDS)]);
   return new Response('', { status: 303, headers });
 }
 
-/** What the head of the page shows about its visitor. */
-export function visitorOf({
-  path,
-  session,
-  name,
-  flash,
-}: Pick<PageContext, 'path' | 'session' | 'name' | 'flash'>): Visitor {
-  return {
-    kind: session?.person.kind ?? null,
-    name,
-    flash: flashText(flash),
-    path,
-  };
+/** What the head of a page shows about its visitor, and to an admin how many requests are waiting. */
+type Visitor = Pick<PageContext, 'session' | 'name' | 'path' | 'flash'> & { waiting?: number };
+
+/** Makes the response of a page: head with links for the visitor (none if the visitor is unknown), `<main>`, footer. */
+export function showPage(config: Config, page: Page, visitor: Visitor | null): Response {
+  const { title, where, refusal, details = {}, body, scripts = [] } = page;
+  const flash = LINES.get(visitor?.flash ?? '');
+  const { html: text, contentSecurityPolicy } = framePage(config, {
+    title: [`${refusal === undefined ? '' : 'Error: '}${title}`, ...(where === undefined ? [] : [where])].join(' – '),
+    scripts: [localTime, sending, ...scripts],
+    hasForms: true,
+    asks: scripts.length > 0,
+    body: html`<a class="skip" href="#main">Skip to the content</a>
+${visitor === null ? topBar(config, null) : navigation(config, visitor)}
+<main id="main" tabindex="-1">
+${flash === undefined ? '' : html`<p class="flash" role="status">${flash}</p>`}${body}
+</main>
+${foot(config)}`,
+  });
+  const headers = pageHeaders(contentSecurityPolicy);
+  if (refusal === undefined) return new Response(text, { headers });
+  const { status = 200, headers: headersOf } = refusalOf(refusal);
+  headers.push(['X-Error-Code', refusal], ...Object.entries(headersOf?.(details) ?? {}));
+  return new Response(text, { status, headers });
 }
 
 /** The headers of every page. */
@@ -95,7 +91,7 @@ const FLASHES = {
   'signed-out-here':
     'This browser is signed out, but the server could not record that. If somebody else may have copied your session, sign in again later and end the old session under Sessions.',
   'session-ended': 'Session ended.',
-  'sessions-ended': 'All your sessions have ended, and profilectl no longer has access on any machine.',
+  'sessions-ended': 'All your sessions have ended.',
   'passkey-added': 'Passkey added.',
   'passkey-registered': 'Your passkey is registered: sign in with it.',
   'passkey-removed': 'Passkey removed. All your sessions have ended.',
@@ -119,46 +115,13 @@ export function doneAt(seeOther: string, { event, texts }: Pick<AnyOperation, 'e
   return { seeOther, ...(isSaid && { flash: `key-${event}` as const }) };
 }
 
-/** The message for a code from a cookie; null if the code is unknown. */
-function flashText(code: string | null): string | null {
-  return code === null ? null : (LINES.get(code) ?? null);
-}
-
-/** What the head of a page shows about its visitor. */
-type Visitor = {
-  kind: 'owner' | 'admin' | null;
-  /** The admin's name, or the owner's username; empty if nobody is signed in. */
-  name: string;
-  /** The message about what the last form did. */
-  flash?: string | null;
-  path?: string;
-  /** How many requests are waiting, for an admin. */
-  waiting?: number;
-};
-
 const DOCS: BarLink = ['/docs', 'Docs'];
 const SESSIONS: BarLink = ['/developers/sessions', 'Your sign-ins'];
 
-/** Lays out a page: head with links for the visitor (none if the visitor is unknown), `<main>`, footer. */
-export function layPage(config: Config, visitor: Visitor | null, page: Page): FramedPage {
-  const { title, where, refusal, body, scripts = [] } = page;
-  return framePage(config, {
-    title: [`${refusal === undefined ? '' : 'Error: '}${title}`, ...(where === undefined ? [] : [where])].join(' – '),
-    scripts: [localTime, sending, ...scripts],
-    hasForms: true,
-    asks: scripts.length > 0,
-    body: html`<a class="skip" href="#main">Skip to the content</a>
-${visitor === null ? topBar(config, null) : navigation(config, visitor)}
-<main id="main" tabindex="-1">
-${visitor?.flash ? html`<p class="flash" role="status">${visitor.flash}</p>` : ''}${body}
-</main>
-${foot(config)}`,
-  });
-}
-
-function navigation(config: Config, { kind, name, path, waiting = 0 }: Visitor): Html {
-  if (kind === null)
+function navigation(config: Config, { session, name, path, waiting = 0 }: Visitor): Html {
+  if (session === null)
     return topBar(config, [DOCS], path, html`<a href="${publicPath(config, '/developers/sign-in')}">Sign in</a>`);
+  const { kind } = session.person;
   const count = html`<span class="number"><span class="unseen">, waiting: </span>${numberText(waiting)}</span>`;
   const requests: BarLink = ['/developers/admin', html`Requests${waiting > 0 ? count : ''}`];
   const bar: readonly BarLink[] =

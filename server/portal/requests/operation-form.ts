@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { Person } from '../../../shared/actor.ts';
-import { whenFree } from '../../../shared/db/write.ts';
 import { AppError, isForOperator } from '../../../shared/errors.ts';
 import { parseInput } from '../../../shared/keys/fields.ts';
 import { factsOf, formNameOf, readAnswer } from '../../../shared/keys/inputs.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { type AnyOperation, inputFor, type Operation } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS, perform } from '../../../shared/operations.ts';
+import type { SignedInPerson } from '../../../shared/sign-in/sessions.ts';
 import { countText } from '../../../shared/text.ts';
 import { countAnswered } from '../../../shared/usage/usage.ts';
 import { type Html, html, userText } from '../../html.ts';
@@ -65,6 +65,23 @@ export function ruleSentence(error: unknown): string | null {
   return isForOperator(error) ? null : error.message;
 }
 
+const CHANGED = 'This has changed since you opened it, so nothing was done. Its new state is below.';
+
+/**
+ * How a form is refused because of an error: it is shown again with this sentence, and with the status of the code. Throws the
+ * errors that are not about the form.
+ */
+export function formRefusal(error: unknown): Required<Pick<Page, 'refusal' | 'details'>> & { sentence: string } {
+  const rule = ruleSentence(error);
+  if (rule !== null) return { refusal: 'refused_form', details: {}, sentence: rule };
+  if (!(error instanceof AppError)) throw error;
+  const { code, message, details } = error;
+  if (code === 'changed_since') return { refusal: code, details, sentence: CHANGED };
+  if (code === 'try_later') return { refusal: 'busy', details, sentence: message };
+  if (code === 'too_many_requests') return { refusal: code, details, sentence: message };
+  throw error;
+}
+
 /** `about` is the input that is not in the form, `done` makes the outcome of a success, `show` the form again with its errors. */
 type FormEnds<Output> = {
   about: Readonly<Record<string, unknown>>;
@@ -82,38 +99,31 @@ export async function performForm<Output>(
   fields: FormFields,
   { about, done, show }: FormEnds<Output>,
 ): Promise<Outcome> {
-  const { values, faults } = readFields(fields, context.form, context.access.clock.nowMs());
+  const { values, faults } = readFields(fields, context.form, context.nowMs);
   const input = { ...values, ...about };
   try {
     // A key that the visitor may not see is refused before anything about the form is said.
-    checkReach(context.access, context.person as Person, operation, input);
+    checkReach(context.access, context.person as SignedInPerson, operation, input);
     if (faults.size > 0) return { ...(await show(faults)), refusal: 'refused_form' };
     return done(await performFor(context, operation, input));
   } catch (error) {
-    const again = async (sentence: string) => show(new Map([['', sentence]]));
-    if (error instanceof AppError && (error.code === 'too_many_requests' || error.code === 'changed_since')) {
-      return { ...(await again(error.message)), refusal: error.code, details: error.details };
-    }
-    const sentence = ruleSentence(error);
-    if (sentence === null) throw error;
-    return { ...(await again(sentence)), refusal: 'refused_form' };
+    const { sentence, ...refused } = formRefusal(error);
+    return { ...(await show(new Map([['', sentence]]))), ...refused };
   }
 }
 
 /**
- * Performs an operation for the signed-in person; see {@link perform}. One that writes waits for the database's lock without
- * holding up other requests. The server sends the stored mails within seconds, so that no response waits for a mail server; the
- * caller has to `finish` an unfinished outcome.
+ * Performs an operation for the signed-in person; see {@link perform}. The server sends the stored mails within seconds, so that no
+ * response waits for a mail server; the caller has to `finish` an unfinished outcome.
  */
 export async function performFor<Input extends object, Output>(
-  { access, person, waitUntilMs }: Pick<PageContext, 'access' | 'person' | 'waitUntilMs'>,
+  { access, person, write }: Pick<PageContext, 'access' | 'person' | 'write'>,
   operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {
-  const act = () => perform(access, person as Person, operation, input);
+  const act = () => perform(access, person as SignedInPerson, operation, input);
   // An approval reads the mail settings first, and then waits for the lock by itself.
-  if (operation.event === null || operation.mailsSecret) return act();
-  return whenFree(access.db.$client, act, waitUntilMs);
+  return operation.event === null || operation.mailsSecret ? act() : write(act);
 }
 
 /**

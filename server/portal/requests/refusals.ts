@@ -8,7 +8,7 @@ import { publicRefusal } from '../../http/errors.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { pageSentence } from '../html/time.ts';
 import type { Report } from '../services.ts';
-import { layPage, pageHeaders, visitorOf } from './answers.ts';
+import { showPage } from './answers.ts';
 import { ruleSentence } from './operation-form.ts';
 import type { PageContext } from './request-context.ts';
 import { removeCookie } from './session.ts';
@@ -19,21 +19,19 @@ import { removeCookie } from './session.ts';
  */
 export function refusePage(config: Config, report: Report, error: unknown, page?: PageContext): Response {
   const known = errorForVisitor(error);
-  const { code, status, body, headers = {} } = publicRefusal(known);
+  const { code, status, body } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, page?.state.requestId ?? '');
   }
-  const visitor = page === undefined ? null : visitorOf({ ...page, flash: null });
   // Then the browser forgets its session anyway.
   const signsOut = page?.route === SIGN_OUT_PATH && code !== 'cross_site';
-  const { html: text, contentSecurityPolicy } = layPage(config, visitor, {
+  const refused = {
     title: titleOf(status),
     refusal: code,
+    details: known.details,
     body: html`<div class="ask stack"><h1>${titleOf(status)}</h1><p>${pageSentence(body.error)}</p>${mistakenFor(page)}${signsOut ? FORGOTTEN : ''}${hint(config, code, page)}${sendAgain(config, page)}</div>`,
-  });
-  const answer = new Response(text, { status, headers: pageHeaders(contentSecurityPolicy) });
-  answer.headers.set('X-Error-Code', code);
-  for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value);
+  };
+  const answer = showPage(config, refused, page === undefined ? null : { ...page, flash: null });
   if (signsOut) answer.headers.append('Set-Cookie', removeCookie(config, 'session'));
   return answer;
 }

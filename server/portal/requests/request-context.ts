@@ -1,44 +1,46 @@
-import type { Person } from '../../../shared/actor.ts';
 import type { Config } from '../../../shared/config/config.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { ErrorDetails } from '../../../shared/refusals.ts';
-import type { Session } from '../../../shared/sign-in/sessions.ts';
+import type { Client, Session, SignedInPerson } from '../../../shared/sign-in/sessions.ts';
 import type { Html } from '../../html.ts';
 import type { RequestState } from '../../http/request-state.ts';
 import type { PortalServices } from '../services.ts';
 import type { FlashCode } from './answers.ts';
-import type { Form, Query } from './form.ts';
+import type { Form } from './form.ts';
 
 /**
  * A request for a page. The plugins that it passes (guards.ts) fill in the form and who is signed in; the page of a refusal shows
  * as much of it as is known.
  */
 export type PageContext = {
+  readonly request: Request;
+  readonly state: RequestState;
   readonly config: Config;
   readonly access: Deps;
   readonly services: PortalServices;
-  readonly state: RequestState;
+  /** When the request arrived, in milliseconds since 1970. */
+  readonly nowMs: number;
   /** As it was sent, percent-encoded. */
   readonly path: string;
   /** The path of its route, with the names of parameters. */
   readonly route: string;
-  params: Readonly<Record<string, string>>;
-  /** See `queryValue`. */
-  readonly query: Query;
-  readonly cookie: string | undefined;
-  /** Whether the request has X-Forwarded-For, and so came through a proxy, although TRUSTED_PROXIES is not set. */
-  readonly isBehindUnknownProxy: boolean;
-  readonly client: { address: string; agent: string };
+  /** The URL of a path on this server: prefixes that of PUBLIC_URL. */
+  readonly to: (path: string) => string;
+  readonly client: Client;
   /** Until when the request may wait for locks; see `lockDeadline`. */
   readonly waitUntilMs: number;
+  /** Runs what writes once it can get the database's lock, while other requests are served; see `whenFree`. */
+  readonly write: <T>(act: () => T) => Promise<T>;
+  params: Readonly<Record<string, string>>;
   /** The fields of a POST from a page of this site; otherwise empty. */
   form: Form;
   session: Session | null;
   /** The signed-in person; null if there is none, or signing in is impossible with this configuration. */
-  person: Person | null;
+  person: SignedInPerson | null;
   /** The name of the signed-in admin, or the owner's username; empty if nobody is signed in. */
   name: string;
+  /** The code of the message about what the last form did. */
   flash: string | null;
   /** Whom the page is for; null if it is for anyone, or that is not known yet. */
   isFor: 'owner' | 'admin' | 'both' | null;

@@ -10,38 +10,37 @@ type CookieName = 'session' | 'sign-in' | 'typed' | 'flash';
 
 type At = Pick<Config, 'publicUrl'>;
 
+type Asking = Pick<PageContext, 'config' | 'request'>;
+
 /**
  * Why signing in is impossible with this configuration; null if it is possible. Cookies need HTTPS, or a browser on the same
  * machine; and behind an unknown proxy, clients' IP addresses are unknown.
  */
-export function signInFault({ publicUrl }: At, isBehindUnknownProxy: boolean): string | null {
-  const { protocol, hostname } = new URL(publicUrl);
+export function signInFault({ config, request }: Asking): string | null {
+  const { protocol, hostname } = new URL(config.publicUrl);
   if (protocol !== 'https:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
     return 'You can’t sign in here yet: the operator has to set PUBLIC_URL to a URL that begins with https://.';
   }
-  if (isBehindUnknownProxy) {
+  if (config.trustedProxies === null && request.headers.has('x-forwarded-for')) {
     return 'You can’t sign in here yet, because requests come through an unknown proxy: the operator has to set TRUSTED_PROXIES to its IP address.';
   }
   return null;
 }
 
 /** Why owners can't sign in with an e-mailed code; null if they can. */
-export function ownerSignInFault(
-  config: Pick<Config, 'publicUrl' | 'mail'>,
-  isBehindUnknownProxy: boolean,
-): string | null {
-  const fault = signInFault(config, isBehindUnknownProxy);
-  if (fault !== null || config.mail !== null) return fault;
+export function ownerSignInFault(page: Asking): string | null {
+  const fault = signInFault(page);
+  if (fault !== null || page.config.mail !== null) return fault;
   return 'You can’t sign in here yet, because this service can’t send e-mail: the operator has to set MAIL_URL.';
 }
 
 /**
- * The value of a cookie in a Cookie header; null if it is absent or repeated. Only spaces and tabs are trimmed from its name:
- * browsers let other hosts of the same site set `__Host-session` with another kind of white space before it.
+ * The value of a cookie; null if it is absent or repeated. Only spaces and tabs are trimmed from its name: browsers let other
+ * hosts of the same site set `__Host-session` with another kind of white space before it.
  */
-export function readCookie(at: At, header: string | undefined, name: CookieName): string | null {
-  const wanted = `${prefixOf(at)}${name}=`;
-  const found = (header ?? '').split(';').flatMap((part) => {
+export function readCookie({ config, request }: Asking, name: CookieName): string | null {
+  const wanted = `${prefixOf(config)}${name}=`;
+  const found = (request.headers.get('cookie') ?? '').split(';').flatMap((part) => {
     const pair = part.replace(/^[ \t]+/, '');
     return pair.startsWith(wanted) ? [pair.slice(wanted.length)] : [];
   });
@@ -89,13 +88,13 @@ export function withNext(path: string, next: string): string {
 }
 
 /** The page to return to, from the query or the form; empty if that is not a page. */
-export function nextOf(page: Pick<PageContext, 'query' | 'form'>): string {
+export function nextOf(page: Pick<PageContext, 'request' | 'form'>): string {
   const next = queryValue(page, 'next') || oneValue(page.form, 'next');
   return isPagePath(next) && !/^\/developers\/(admin\/)?sign-(in|out)/.test(next) ? next : '';
 }
 
 /** Says why the visitor has to sign in, on a sign-in page that another page redirected to; otherwise empty. */
-export function whySignIn(page: Pick<PageContext, 'query' | 'form'>): Html {
+export function whySignIn(page: Pick<PageContext, 'request' | 'form'>): Html {
   if (nextOf(page) === '') return html``;
   return html`<p class="note">Sign in to see the page you asked for. If you were signed in before, that session has ended.</p>`;
 }
@@ -106,7 +105,7 @@ export function finishSignIn(
   { kind, token }: { kind: 'owner' | 'admin'; token: string },
   seeOther: string,
 ): Outcome {
-  const { config } = context.access;
+  const { config } = context;
   endOwnSession(context);
   return {
     seeOther,

@@ -1,9 +1,7 @@
-import { whenFree } from '../../../shared/db/write.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { enterHandOver, readHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { logoOf } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import { formTo, hiddenField } from '../html/fields.ts';
 import { oneValue, queryValue } from '../requests/form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
@@ -14,19 +12,18 @@ import { finishSignIn, signInFault } from '../requests/session.ts';
  * link scanners don't use up the ticket. Throws `not_found`.
  */
 export function enterPage(context: PageContext): Page {
-  const { access, session, isBehindUnknownProxy } = context;
-  const { config } = access;
+  const { access, config, session, to } = context;
   const ticket = queryValue(context, 'ticket');
   const { profileId, username } = readHandOver(access, ticket);
-  const fault = signInFault(config, isBehindUnknownProxy);
+  const fault = signInFault(context);
   const isSame = session?.profileId === profileId;
   const ends =
     session === null || isSame
       ? ''
       : html`<p class="note">Somebody else is signed in with this browser. If you continue, they will be signed out.</p>`;
   const form = formTo(
-    publicPath(config, '/developers/enter'),
-    { text: `Continue as ${username}`, cancel: publicPath(config, '/developers') },
+    to('/developers/enter'),
+    { text: `Continue as ${username}`, cancel: to('/developers') },
     hiddenField('ticket', ticket),
   );
   return {
@@ -39,10 +36,9 @@ ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}</div>`,
 
 /** `POST /developers/enter`: signs in the owner for whom the backend made the ticket. Throws `not_found` and `no_sign_in`. */
 export async function enter(context: PageContext): Promise<Outcome> {
-  const { access, isBehindUnknownProxy, form, client } = context;
-  const { config } = access;
-  if (signInFault(config, isBehindUnknownProxy) !== null) throw new AppError('no_sign_in');
+  const { access, form, client } = context;
+  if (signInFault(context) !== null) throw new AppError('no_sign_in');
   const ticket = oneValue(form, 'ticket');
-  const token = await whenFree(access.db.$client, () => enterHandOver(access, ticket, client), context.waitUntilMs);
+  const token = await context.write(() => enterHandOver(access, ticket, client));
   return finishSignIn(context, { kind: 'owner', token }, '/developers/keys');
 }

@@ -1,4 +1,3 @@
-import { whenFree } from '../../../shared/db/write.ts';
 import { AppError } from '../../../shared/errors.ts';
 import {
   browserName,
@@ -9,17 +8,15 @@ import {
   type Session,
 } from '../../../shared/sign-in/sessions.ts';
 import { type Html, html } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import { relativeTime, timeText } from '../html/time.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { endOwnSession, removeCookie } from '../requests/session.ts';
 
 /** `GET /developers/sessions`: this person's sign-ins, and forms for ending them. */
-export function sessions({ access, session }: PageContext): Page {
+export function sessions({ access, session, nowMs, to }: PageContext): Page {
   const own = session as Session;
-  const nowMs = access.clock.nowMs();
   const all = listSignIns(access, own);
-  const path = (rest: string) => publicPath(access.config, `/developers/sessions/${rest}`);
+  const path = (rest: string) => to(`/developers/sessions/${rest}`);
   const items = all.map(
     (one) =>
       html`<li class="line"><p>${describe(one, nowMs)}${one.id === own.id ? html` <strong>This browser.</strong>` : ''}</p>${endForm(path(`${one.id}/end`), html`the session from ${timeText(one.startedAtMs)}`)}</li>`,
@@ -44,25 +41,24 @@ function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Ses
 }
 
 /** `POST /developers/sessions/:id/end`. Throws `not_found` if this person has no active session with this number. */
-export async function endOne({ access, session, params, waitUntilMs }: PageContext): Promise<Outcome> {
+export async function endOne({ access, config, session, params, write }: PageContext): Promise<Outcome> {
   const own = session as Session;
   const id = Number(params.id);
-  const end = () => endSignIn(access, own, id);
-  if (!/^\d{1,15}$/.test(params.id ?? '') || !(await whenFree(access.db.$client, end, waitUntilMs))) {
+  if (!/^\d{1,15}$/.test(params.id ?? '') || !(await write(() => endSignIn(access, own, id)))) {
     throw new AppError('not_found', 'There is no such session, or it has ended.');
   }
   if (id !== own.id) return { seeOther: '/developers/sessions', flash: 'session-ended' };
-  return { seeOther: '/developers', flash: 'signed-out', cookies: [removeCookie(access.config, 'session')] };
+  return { seeOther: '/developers', flash: 'signed-out', cookies: [removeCookie(config, 'session')] };
 }
 
 /** `POST /developers/sessions/end-all`. */
-export async function endAll({ access, session, waitUntilMs }: PageContext): Promise<Outcome> {
-  await whenFree(access.db.$client, () => endAllSignIns(access, session as Session), waitUntilMs);
-  return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(access.config, 'session')] };
+export async function endAll({ access, config, session, write }: PageContext): Promise<Outcome> {
+  await write(() => endAllSignIns(access, session as Session));
+  return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(config, 'session')] };
 }
 
 /** `POST /developers/sign-out`: ends the session, and removes its cookie even if the end can't be stored. */
 export function signOut(context: PageContext): Outcome {
   const flash = endOwnSession(context) ? 'signed-out' : 'signed-out-here';
-  return { seeOther: '/developers', flash, cookies: [removeCookie(context.access.config, 'session')] };
+  return { seeOther: '/developers', flash, cookies: [removeCookie(context.config, 'session')] };
 }

@@ -1,10 +1,8 @@
-import { whenFree } from '../../../shared/db/write.ts';
 import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { LIFETIMES_MS } from '../../../shared/sign-in/tickets.ts';
 import { parseJson } from '../../../shared/text.ts';
 import { logoOf } from '../../frame/frame.ts';
 import { html, userText } from '../../html.ts';
-import { publicPath } from '../../http/public-path.ts';
 import { errorSummary, type Faults, hiddenField, NO_FAULTS, textField } from '../html/fields.ts';
 import { notePage } from '../requests/answers.ts';
 import { oneValue } from '../requests/form.ts';
@@ -30,15 +28,14 @@ export function signInPage(context: PageContext): Page {
  * the same whether or not username and address match.
  */
 export function askForCode(context: PageContext): Outcome {
-  const { access, cookie, form, client, services } = context;
-  const { config } = access;
+  const { access, config, form, client, services } = context;
   const typed = { name: oneValue(form, 'name').trim(), address: oneValue(form, 'address').trim() };
-  if (faultOf(context) !== null) return { ...askWhom(context, typed, NO_FAULTS), refusal: 'no_sign_in' };
+  if (ownerSignInFault(context) !== null) return { ...askWhom(context, typed, NO_FAULTS), refusal: 'no_sign_in' };
   const faults = new Map<string, string>();
   if (typed.name === '') faults.set('name', 'Enter your username or an alias.');
   if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, such as name@example.org.');
   if (faults.size > 0) return { ...askWhom(context, typed, faults), refusal: 'refused_form' };
-  const former = readCookie(config, cookie, 'sign-in');
+  const former = readCookie(context, 'sign-in');
   const { browserSecret, mail } = requestCode(access, services.codes, { ...typed, browserSecret: former, client });
   // For the next page, which repeats them. Browsers keep no cookie of more than 4 096 bytes.
   const shown = JSON.stringify([typed.name.slice(0, 64), typed.address.slice(0, 320)]);
@@ -56,15 +53,11 @@ export function askForCode(context: PageContext): Outcome {
   };
 }
 
-function faultOf({ access: { config }, isBehindUnknownProxy }: PageContext): string | null {
-  return ownerSignInFault(config, isBehindUnknownProxy);
-}
-
 function askWhom(context: PageContext, typed: { name: string; address: string }, faults: Faults): Page {
-  const { config } = context.access;
-  const fault = faultOf(context);
+  const { config, to } = context;
+  const fault = ownerSignInFault(context);
   const title = 'Sign in';
-  const admins = html`<p class="soft">Admin? <a href="${publicPath(config, withNext('/developers/admin/sign-in', nextOf(context)))}">Sign in with a passkey</a>.</p>`;
+  const admins = html`<p class="soft">Admin? <a href="${to(withNext('/developers/admin/sign-in', nextOf(context)))}">Sign in with a passkey</a>.</p>`;
   if (fault !== null) return notePage(title, fault, { below: admins });
   const fields = [
     textField({
@@ -87,7 +80,7 @@ function askWhom(context: PageContext, typed: { name: string; address: string },
   ];
   return {
     title,
-    body: html`<form class="card alone" method="post" action="${publicPath(config, '/developers/sign-in')}" novalidate>
+    body: html`<form class="card alone" method="post" action="${to('/developers/sign-in')}" novalidate>
 ${logoOf(config)}${errorSummary(faults)}<h1>${title}</h1>${whySignIn(context)}
 <p class="soft">Enter your username and the e-mail address of that profile. If they match, we mail you a code.</p>
 ${fields}<button class="filled">Send me a code</button>${admins}</form>`,
@@ -101,14 +94,13 @@ export function codePage(context: PageContext): Page {
 
 /** `POST /developers/sign-in/code`: signs in the owner whose code it is; replaces the browser's session, if it has one. */
 export async function signIn(context: PageContext): Promise<Outcome> {
-  const { access, cookie, isBehindUnknownProxy, form, client } = context;
-  const { config } = access;
-  if (signInFault(config, isBehindUnknownProxy) !== null) {
+  const { access, form, client } = context;
+  if (signInFault(context) !== null) {
     return { ...askCode(context, '', NO_FAULTS), refusal: 'no_sign_in' };
   }
   const code = oneValue(form, 'code');
-  const entry = { browserSecret: readCookie(config, cookie, 'sign-in'), code, client };
-  const entered = await whenFree(access.db.$client, () => enterCode(access, entry), context.waitUntilMs);
+  const entry = { browserSecret: readCookie(context, 'sign-in'), code, client };
+  const entered = await context.write(() => enterCode(access, entry));
   if (!entered.isSignedIn) {
     return { ...askCode(context, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
   }
@@ -122,15 +114,15 @@ const SENTENCES = {
 } as const;
 
 /** What was typed to request the code, which the browser remembers for its ten minutes; null if that is unknown. */
-function typedIn({ access: { config }, cookie }: PageContext): { name: string; address: string } | null {
-  const sent = parseJson(Buffer.from(readCookie(config, cookie, 'typed') ?? '', 'base64url').toString());
+function typedIn(context: PageContext): { name: string; address: string } | null {
+  const sent = parseJson(Buffer.from(readCookie(context, 'typed') ?? '', 'base64url').toString());
   const [name, address] = Array.isArray(sent) ? sent : [];
   return typeof name === 'string' && typeof address === 'string' ? { name, address } : null;
 }
 
 function askCode(context: PageContext, code: string, faults: Faults): Page {
-  const { config } = context.access;
-  const again = publicPath(config, withNext('/developers/sign-in', nextOf(context)));
+  const { config, to } = context;
+  const again = to(withNext('/developers/sign-in', nextOf(context)));
   const typed = typedIn(context);
   const about =
     typed === null
@@ -138,7 +130,7 @@ function askCode(context: PageContext, code: string, faults: Faults): Page {
       : html`<p>If <b>${userText(typed.name)}</b> and <b>${userText(typed.address)}</b> belong together, a code is on its way. <a href="${again}">Not right?</a></p>`;
   return {
     title: 'Enter the code',
-    body: html`<form class="card alone" method="post" action="${publicPath(config, '/developers/sign-in/code')}" novalidate>
+    body: html`<form class="card alone" method="post" action="${to('/developers/sign-in/code')}" novalidate>
 ${logoOf(config)}${errorSummary(faults)}<h1>Check your mail</h1>
 ${about}
 ${textField({

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import { request } from '../../support/keys.ts';
 import { nextVersion, type ServerProcess, startServerProcess } from '../../support/machine.ts';
 import { ADA, fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
@@ -19,15 +20,19 @@ async function prepare() {
   await importLines(access, [ADA]);
   const identifier = await request(access, { profile: ADA.username });
   const headers = { cookie: signInOwner(access, ADA.id) };
+  // The form is open from the beginning.
+  let shown = keyRevision(access.db, identifier);
   access.db.$client.close();
   const path = `/developers/keys/${identifier}/rename`;
   const start = (words?: readonly string[]) => startServerProcess({ DATABASE_PATH }, words && { words });
   const expectForm = async (server: ServerProcess) => {
     const answer = await fetchPage(server, path, { headers });
-    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining(`action="${path}"`)]);
+    const page = await answer.text();
+    expect([answer.status, page]).toEqual([200, expect.stringContaining(`action="${path}"`)]);
+    shown = /name="shown" value="([^"]+)"/.exec(page)?.[1] ?? '';
   };
   const send = async (server: ServerProcess, name: string) => {
-    const body = new URLSearchParams({ name });
+    const body = new URLSearchParams({ name, shown });
     const answer = await fetchPage(server, path, { method: 'POST', body, headers });
     return { status: answer.status, code: answer.headers.get('x-error-code'), page: await answer.text() };
   };
@@ -53,13 +58,14 @@ test('a form that was open during a stop, a kill and a lock still works afterwar
   expect(await send(server, 'Into the void').catch(() => null)).toBeNull();
   server = await start();
   expect((await send(server, 'After a kill')).status).toBe(303);
+  await expectForm(server);
 
   const other = openBare(DATABASE_PATH, 'write');
   other.run('BEGIN IMMEDIATE');
   const refused = await send(server, 'After <a> lock');
   expect([refused.status, refused.code]).toEqual([503, 'busy']);
   expect(refused.page).toContain('The database is busy; try again.');
-  expect(sentAgain(refused.page)).toEqual([['name', 'After <a> lock']]);
+  expect(sentAgain(refused.page)[0]).toEqual(['name', 'After <a> lock']);
   other.run('ROLLBACK');
   other.close();
   const [[, typed]] = sentAgain(refused.page) as [[string, string]];

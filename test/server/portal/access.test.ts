@@ -41,10 +41,13 @@ const ask = ({ get, post }: ServedPages, { method, path }: PageRoute, about: str
 
 /** What a person can tell answers apart by, without what differs in every answer, and the identifier that they sent themselves. */
 const seen = ({ status, refusal, location, cookies, body }: Answer, about: string) =>
-  JSON.stringify({ status, refusal, location, cookies, body: body.replace(/<dl.*<\/dl>/gs, '') }).replaceAll(
-    about,
-    '…',
-  );
+  JSON.stringify({
+    status,
+    refusal,
+    location,
+    cookies,
+    body: body.replace(/<dl.*<\/dl>|<textarea name="shown".*<\/textarea>/gs, ''),
+  }).replaceAll(about, '…');
 
 const world = await servePages();
 const { access } = world;

@@ -23,7 +23,12 @@ async function worldAt(variables: Record<string, string>, port = 0) {
   const world: PageWorld = {
     access,
     clock,
-    services: createPortalServices(access, () => {}, emptyLimits(access.clock)),
+    services: createPortalServices(
+      () => access,
+      access.clock,
+      () => {},
+      emptyLimits(access.clock),
+    ),
     events: [],
   };
   return { world, server: await serverOfPages(world, { port }), lastCode: codes.lastCode };

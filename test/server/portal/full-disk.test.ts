@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createPortalServices } from '../../../server/portal/services.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import { beginPasskeySignIn } from '../../../shared/sign-in/passkeys.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
 import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine.ts';
@@ -29,7 +30,8 @@ async function worldOnDisk() {
   await importLines(access, [ADA]);
   const events: PageWorld['events'] = [];
   const services = createPortalServices(
-    access,
+    () => access,
+    access.clock,
     (level, message) => void events.push([level, message]),
     emptyLimits(access.clock),
   );
@@ -63,12 +65,13 @@ test.skipIf(NO_MOUNT !== null)(
     fill(disk, world);
 
     const own = `/developers/keys/${identifier}`;
+    const shown = keyRevision(world.access.db, identifier);
     const request = { name: 'Bot & <b>', description: DESCRIPTION, permissions: 'api.lookup', projectUrl: '' };
     for (const [path, form] of [
       ['/developers/sign-in', TYPED],
       ['/developers/keys/new', request],
-      [`${own}/rename`, { name: 'Other' }],
-      [`${own}/revoke`, { reason: 'Leaked.' }],
+      [`${own}/rename`, { name: 'Other', shown }],
+      [`${own}/revoke`, { reason: 'Leaked.', shown }],
     ] as [string, Record<string, string>][]) {
       const { outcome, body } = await post(path, form, cookie);
       expect([path, outcome, sentAgain(body)]).toEqual([path, REFUSED, Object.entries(form)]);
@@ -133,6 +136,14 @@ test('a failed form with a secret is not offered again, and one with a passkeyâ€
 /** Pages at a URL that allows passkeys. */
 async function withoutDisk() {
   const access = testDeps({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
-  const world = { access, services: createPortalServices(access, () => {}, emptyLimits(access.clock)) };
+  const world = {
+    access,
+    services: createPortalServices(
+      () => access,
+      access.clock,
+      () => {},
+      emptyLimits(access.clock),
+    ),
+  };
   return { world };
 }

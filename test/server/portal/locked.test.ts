@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import { serverOn } from '../../support/http.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
 import { fetchPage, signInOwner } from '../../support/pages.ts';
@@ -41,7 +42,7 @@ async function lockedWorld() {
   const signIn = { name: owner.username, address: owner.email, next: '' };
   /** The paths and fields of forms, and the pages that follow. */
   const forms = {
-    'a decision': [`${keyPath}/rename`, { name: 'Another name' }, keyPath],
+    'a decision': [`${keyPath}/rename`, { name: 'Another name', shown: keyRevision(deps.db, identifier) }, keyPath],
     'a sign-in': ['/developers/sign-in', signIn, '/developers'],
   } as const;
   return { forms, show, send, hold };

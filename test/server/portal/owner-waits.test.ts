@@ -33,7 +33,12 @@ describe.each(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])(
         changeByHand(access, ADA.username, { email: 'new@example.org' });
         before = traces();
       });
-      const services = createPortalServices(late, () => undefined, emptyLimits(late.clock));
+      const services = createPortalServices(
+        () => late,
+        late.clock,
+        () => undefined,
+        emptyLimits(late.clock),
+      );
       const expectNothing = () => expect([before === '', traces()]).toEqual([false, before]);
       return { access, cookie, identifier, services, expectNothing };
     }

@@ -84,7 +84,7 @@ test('nothing is deleted or ended because of its age before the server has run f
   // The clock is more than a year ahead when the machine starts.
   clock.jump(420 * DAY_MS);
   const log = createLog('info', clock.nowMs, () => {});
-  const timer = startOutboxTimer({ deps, log }, async () => {});
+  const timer = startOutboxTimer({ deps, log }, { isStopping: false });
   await timer.first;
   clock.advance(TRUSTED_AFTER_MS - 1);
   await timer.first;

@@ -14,7 +14,7 @@ test('expired rows are deleted repeatedly, and a failure is logged and retried',
   await importLines(access, [ADA]);
   const { db } = access;
   const pace = { firstAfterMs: 10, everyMs: 10 };
-  const timer = startSweepTimer({ open: () => services }, services.report, pace);
+  const timer = startSweepTimer(services, services.report, pace);
   try {
     requestCode(access, services.codes, { name: 'ada', address: ADA.email, browserSecret: null, client: CLIENT });
     signInOwner(access, ADA.id);

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { z } from 'zod';
 import { readFlags } from '../../../cli/keys/inputs.ts';
-import { decidedFields } from '../../../server/portal/admin/decision-forms.ts';
-import { readFields } from '../../../server/portal/requests/operation-form.ts';
+import { formFields, readFields } from '../../../server/portal/requests/operation-form.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { FIELDS, GRANT, parseInput } from '../../../shared/keys/fields.ts';
 import { factsOf, readTyped } from '../../../shared/keys/inputs.ts';
@@ -66,7 +65,7 @@ describe('a form, a URL and flags are read as the same grant', () => {
       const options = { [flag]: isMany ? texts : texts[0] };
       const given = verdictOf(() => readFlags(OPERATIONS.approve, options, clock.nowMs()));
       const form = new Map(Object.entries({ ...plain, [FORM_NAMES[flag]]: texts }));
-      const { values, faults } = readFields(decidedFields(OPERATIONS.approve), form, clock.nowMs());
+      const { values, faults } = readFields(formFields(OPERATIONS.approve, 'admin'), form, clock.nowMs());
       if (typeof given === 'string') {
         expect(Object.fromEntries(faults)).toEqual({ [FORM_NAMES[flag]]: given });
         return;
@@ -80,7 +79,7 @@ describe('a form, a URL and flags are read as the same grant', () => {
   test('a reason is trimmed, and its line ends are line feeds', () => {
     const reason = ' Found\r\nin public.\rTwice. ';
     const form = new Map(Object.entries({ operation: ['reject'], reason: [reason], shown: ['x'] }));
-    const { values } = readFields(decidedFields(OPERATIONS.reject), form, clock.nowMs());
+    const { values } = readFields(formFields(OPERATIONS.reject, 'admin'), form, clock.nowMs());
     expect([values.reason, parseInput(FIELDS.reason, reason)]).toEqual(Array(2).fill('Found\nin public.\nTwice.'));
   });
 });

@@ -20,7 +20,8 @@ async function world(variables: Record<string, string> = {}): Promise<PageWorld 
   await importLines(access, [ADA, { id: 8, username: 'bea', email: 'bea@example.org' }]);
   const events: PageWorld['events'] = [];
   const services = createPortalServices(
-    access,
+    () => access,
+    access.clock,
     (level, message) => void events.push([level, message]),
     emptyLimits(access.clock),
   );
