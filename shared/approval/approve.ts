@@ -1,11 +1,10 @@
 import type { Actor } from '../actor.ts';
+import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import type { KeyState } from '../db/key-columns.ts';
 import { whenFree } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Grant } from '../keys/fields.ts';
-import { VOIDING_CHANGES } from '../keys/key.ts';
 import { hashSecret, newSecret } from '../keys/secret.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import type { Mailer } from '../mail/send.ts';
@@ -20,11 +19,11 @@ import {
   type NotAccepted,
 } from './attempt.ts';
 
-const STORE_RETRY_MS = 250;
+/** How long each try to begin the last transaction waits; between two of them the lease and the signal are looked at. */
+const TRY_MS = 250;
 
 /** An approval whose attempt is open and holds the lease. */
 type BegunApproval = {
-  identifier: string;
   /** The address to which the secret is mailed; only for the person who approved. */
   mailedTo: string;
   /**
@@ -49,12 +48,12 @@ export async function beginApproval(
   const mailer = await requireMailer(deps);
   const attempt = await whenFree(deps.db.$client, () => beginAttempt(deps, input));
   return {
-    identifier: attempt.key.identifier,
     mailedTo: attempt.address,
     finish: async (signal = new AbortController().signal) => {
       const secret = newSecret(attempt.key.identifier, deps.random);
-      await deliver(deps, mailer, attempt, { secret, signal });
-      await activate(deps, attempt, { secretHash: hashSecret(secret), signal });
+      const delivery = await Promise.race([mailSecret(deps, mailer, attempt, secret), givenUp(signal)]);
+      if (delivery.outcome !== 'accepted') throw unsent(deps, attempt, delivery);
+      if (!(await activate(deps, attempt, hashSecret(secret), signal))) throw voided(deps, attempt);
     },
   };
 }
@@ -67,7 +66,6 @@ export async function checkMailer(deps: Deps): Promise<void> {
   throw new AppError(isForGood ? 'refused' : 'try_later', `No secret can be mailed now. ${state.reason}`);
 }
 
-/** Returns the mailer. Throws `refused` if `MAIL_URL` is not set. */
 async function requireMailer(deps: Deps): Promise<Mailer> {
   const mailer = await deps.mailer();
   if (mailer === null) throw noMail();
@@ -86,8 +84,6 @@ function noMail(): AppError {
   );
 }
 
-type Made = { secretHash: Uint8Array; signal: AbortSignal };
-
 /** Resolves when the signal is aborted; then it is unknown whether the mail arrives. */
 function givenUp(signal: AbortSignal): Promise<NotAccepted> {
   const { promise, resolve } = Promise.withResolvers<NotAccepted>();
@@ -98,77 +94,56 @@ function givenUp(signal: AbortSignal): Promise<NotAccepted> {
   return promise;
 }
 
-/** Step 2: sends the mail. If it was not accepted, closes the attempt and throws what happened. */
-async function deliver(
-  deps: Deps,
-  mailer: Mailer,
-  attempt: Attempt,
-  { secret, signal }: { secret: string; signal: AbortSignal },
-): Promise<void> {
+/** Step 2. */
+function mailSecret({ config }: Deps, mailer: Mailer, attempt: Attempt, secret: string) {
   const { key, owner, address, grant, predecessor } = attempt;
-  const sending = mailer.send({
+  const { publicName, publicUrl, contact, ownerPages: pages } = config;
+  return mailer.send({
     to: address,
     ...approvalMail({
-      identifier: key.identifier,
-      secret,
-      keyName: key.name,
-      profile: owner.username,
-      requestedPermissions: key.requestedPermissions,
-      ...grant,
-      predecessor,
-      publicName: deps.config.publicName,
-      publicUrl: deps.config.publicUrl,
-      contact: deps.config.contact,
-      pages: deps.config.ownerPages,
+      ...{ identifier: key.identifier, secret, keyName: key.name, profile: owner.username },
+      ...{ requestedPermissions: key.requestedPermissions, ...grant, predecessor },
+      ...{ publicName, publicUrl, contact, pages },
     }),
   });
-  const delivery = await Promise.race([sending, givenUp(signal)]);
-  if (delivery.outcome === 'accepted') return;
-  const closing = tryToClose(deps, attempt, delivery);
-  if (closing === 'voided') {
-    throw new AppError(
-      'refused',
-      `${delivery.reason} Meanwhile, ${whatHappened(deps, attempt)} A secret in that mail will never work.`,
-    );
-  }
-  const hint = closing === 'closed' ? '' : ` ${stillOpenText(deps)}`;
-  const standing = standingOf(deps, key.identifier);
-  if (delivery.outcome === 'refused') {
-    throw new AppError(
-      delivery.permanent ? 'refused' : 'try_later',
-      `${refusedText(standing, delivery.reason)}${hint}`,
-    );
-  }
-  throw new AppError('try_later', `${notConfirmedText(standing, delivery.reason)}${hint}`);
 }
 
-function tryToClose(deps: Deps, attempt: Attempt, delivery: NotAccepted): 'closed' | 'voided' | 'still open' {
+/** Closes an attempt whose mail was not accepted. Returns what to tell the admin. */
+function unsent(deps: Deps, attempt: Attempt, delivery: NotAccepted): AppError {
+  const { identifier } = attempt.key;
   try {
-    return closeAttempt(deps, attempt, delivery) ? 'closed' : 'voided';
+    if (!closeAttempt(deps, attempt, delivery)) return voided(deps, attempt, delivery.reason);
   } catch {
-    return isOpenStill(deps, attempt) ? 'still open' : 'voided';
+    // It stays open until its lease ends.
+    if (!isOpenStill(deps, attempt)) return voided(deps, attempt, delivery.reason);
   }
+  if (delivery.outcome === 'unknown') {
+    return new AppError(
+      'try_later',
+      `${delivery.reason} Delivery is not confirmed: key ${identifier} stays pending, and the secret in that mail, if it arrives, will never work. Approve again to send a new one.`,
+    );
+  }
+  const code = delivery.permanent ? 'refused' : 'try_later';
+  return new AppError(code, `${delivery.reason} Key ${identifier} is still pending.`);
 }
 
-/** Step 3: stores the hash, unless the attempt was voided while the mail was on its way. */
-async function activate(deps: Deps, attempt: Attempt, made: Made): Promise<void> {
-  if (await storeActivation(deps, attempt, made)) return;
-  throw new AppError(
-    'refused',
-    `While the mail was on its way, ${whatHappened(deps, attempt)} The secret in that mail will never work.`,
-  );
-}
-
-/** Retries for the rest of the lease, since only this makes the mailed secret work; once the signal is aborted, tries once. */
-async function storeActivation(deps: Deps, attempt: Attempt, { secretHash, signal }: Made): Promise<boolean> {
+/**
+ * Step 3: stores the hash. Returns false if the attempt was voided while the mail was on its way. Waits for the database's lock
+ * for the rest of the lease, since only this makes the mailed secret work; once the signal is aborted, it tries once. What it
+ * writes is tried once: it is unknown whether a commit that failed was undone.
+ */
+async function activate(deps: Deps, attempt: Attempt, secretHash: Uint8Array, signal: AbortSignal): Promise<boolean> {
+  let hasBegun = false;
+  const store = () => {
+    hasBegun = true;
+    return activateKey(deps, attempt, secretHash);
+  };
   for (;;) {
     try {
-      return activateKey(deps, attempt, secretHash);
+      return await whenFree(deps.db.$client, store, systemClock.monotonicMs() + TRY_MS);
     } catch (error) {
-      // A locked or full database may recover; anything else is a bug and surfaces.
       if (!(error instanceof AppError)) throw error;
-      if (!isOpenStill(deps, attempt)) return false;
-      if (signal.aborted || deps.clock.monotonicMs() + STORE_RETRY_MS >= attempt.leaseOverMs) {
+      if (hasBegun || signal.aborted || deps.clock.monotonicMs() + TRY_MS >= attempt.leaseOverMs) {
         throw new AppError(
           'try_later',
           `The mail was accepted, but the database could not be written: key ${attempt.key.identifier} stays pending and the secret in that mail will never work. Approve again to send a new one.`,
@@ -176,75 +151,19 @@ async function storeActivation(deps: Deps, attempt: Attempt, { secretHash, signa
         );
       }
     }
-    await Bun.sleep(STORE_RETRY_MS);
   }
 }
 
-// What the admin reads if an approval did not make its key Active. Somebody else may have decided on the key in between, so
-// each sentence says in which state it is now.
-
-type Standing = { identifier: string; state: KeyState };
-
-/** The sentence if the mail was not accepted. */
-export function refusedText(key: Standing, reason: string): string {
-  const { identifier, state } = key;
-  return `${reason} ${state === 'pending' ? `Key ${identifier} is still pending.` : decidedText(key)}`.trimStart();
-}
-
-/** The sentence if it is unknown whether the mail arrives. */
-function notConfirmedText(key: Standing, reason: string): string {
-  const { identifier, state } = key;
-  const never = 'the secret in that mail, if it arrives, will never work.';
-  const rest =
-    state === 'pending'
-      ? `key ${identifier} stays pending, and ${never} Approve again to send a new one.`
-      : `${never} ${decidedText(key)}`;
-  return `${reason} Delivery is not confirmed: ${rest}`.trimStart();
-}
-
-function decidedText({ identifier, state }: Standing): string {
-  return `Key ${identifier} is now ${state}; see "profilectl keys show ${identifier}".`;
-}
-
-/** The current state of a key; `pending` if the database can't be read. */
-function standingOf(deps: Deps, identifier: string): Standing {
-  try {
-    return showKey(deps, identifier);
-  } catch {
-    return { identifier, state: 'pending' };
-  }
-}
-
-/** What invalidated an attempt, as the end of a sentence, followed by what to do about it. */
-function whatHappened(deps: Deps, { key: { identifier }, owner, number }: Attempt): string {
-  const see = `see "profilectl keys show ${identifier}".`;
+/** What to tell the admin if the attempt was voided while the mail was on its way. */
+function voided(deps: Deps, { key: { identifier }, owner, number }: Attempt, reason = ''): AppError {
   const event = endOfAttempt(keyHistory(deps, identifier), number)?.event;
-  const change = VOIDING_CHANGES.find((one) => one === event);
-  if (change === undefined) return `another decision was made on key ${identifier}; ${see}`;
-  const { happened, advice } = AFTER_CHANGE[change];
+  const what =
+    event === 'address changed'
+      ? `the e-mail address of ${owner.username} was changed`
+      : event === 'profile banned'
+        ? `the profile ${owner.username} was banned`
+        : `another decision was made on key ${identifier}`;
   const { state } = showKey(deps, identifier);
-  const next =
-    state === 'pending'
-      ? `Key ${identifier} is still pending: ${advice}.`
-      : `Key ${identifier} is now ${state}; ${see}`;
-  return `${happened(owner.username)}. ${next}`;
-}
-
-const AFTER_CHANGE: Record<
-  (typeof VOIDING_CHANGES)[number],
-  { happened: (username: string) => string; advice: string }
-> = {
-  'address changed': {
-    happened: (username) => `the e-mail address of ${username} was changed`,
-    advice: 'make sure that its owner is still the same, and approve it again',
-  },
-  'profile banned': {
-    happened: (username) => `the profile ${username} was banned`,
-    advice: 'it can be approved once the ban is lifted',
-  },
-};
-
-/** The sentence on when a key whose attempt could not be closed can be approved again. */
-function stillOpenText({ approvalLeaseMs }: Deps): string {
-  return `The database could not be written, so the key can be approved again only after ${approvalLeaseMs / 1000} s.`;
+  const sentence = `While the mail was on its way, ${what}: the secret in that mail will never work. Key ${identifier} is now ${state}; see "profilectl keys show ${identifier}".`;
+  return new AppError('refused', `${reason} ${sentence}`.trimStart());
 }

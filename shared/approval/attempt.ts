@@ -6,7 +6,6 @@ import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
-import type { Act } from '../events.ts';
 import { type Grant, KEY_REQUEST, parseInput } from '../keys/fields.ts';
 import { type DecidedGrant, decideGrant, type Predecessor, predecessorOf, retirePredecessor } from '../keys/grant.ts';
 import { closingResult, decideBegin, MOVES, mayActivate, stateAt, VOIDING_EVENTS } from '../keys/key.ts';
@@ -46,10 +45,12 @@ export type Attempt = {
 export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Attempt {
   return writeNow(deps, (tx, nowMs) => {
     const key = readKey(tx, input.identifier);
-    refuseTaken(tx, key, nowMs);
-    refuseUnlikeKey(tx, input.identifier, input.by);
+    const { number, abandoned } = requireOpenable(tx, key, nowMs, input.by);
     const act = { by: input.by, atMs: nowMs };
-    const number = openAttempt(tx, key, act);
+    if (abandoned !== null) {
+      closeAttempts(tx, key.identifier, 'not confirmed');
+      addKeyEvent(tx, key, act, 'approval not confirmed', { attempt: abandoned });
+    }
     const { owner, address } = requireOwner(tx, key);
     parseInput(KEY_REQUEST, { ...key, permissions: key.requestedPermissions });
     const grant = decideGrant({ ...deps, db: tx }, key, input.grant, nowMs);
@@ -70,39 +71,27 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
         result: 'open',
       })
       .run();
-    addAttemptEvent(tx, key, act, 'approval started', { attempt: number });
+    addKeyEvent(tx, key, act, 'approval started', { attempt: number });
     const predecessor = predecessorOf(tx, key, grant.retireOldAtMs, nowMs);
     const leaseOverMs = deps.clock.monotonicMs() + deps.approvalLeaseMs;
     return { key, owner, address, number, by: input.by, grant, predecessor, leaseOverMs };
   });
 }
 
-function openAttempt(tx: Tx, key: ApiKey, act: Act): number {
-  const { number, abandoned } = requireOpenable(tx, key, act.atMs);
-  if (abandoned !== null) {
-    closeAttempts(tx, key.identifier, 'not confirmed');
-    addAttemptEvent(tx, key, act, 'approval not confirmed', { attempt: abandoned });
-  }
-  return number;
-}
-
-function requireOpenable(db: Db | Tx, key: ApiKey, nowMs: number): { number: number; abandoned: number | null } {
-  refuseTaken(db, key, nowMs);
-  const decision = decideBegin(approvable(db, key), nowMs);
-  if (decision.kind === 'begin') return decision;
-  const state = stateAt(key, nowMs);
-  throw new AppError('refused', `Key ${key.identifier} is ${state}; only pending keys can be approved.`);
-}
-
-function refuseTaken(db: Db | Tx, key: ApiKey, nowMs: number): void {
+/** Throws if the key can't be approved now, or is unlike the one that was shown to `by`. */
+function requireOpenable(db: Db | Tx, key: ApiKey, nowMs: number, by?: Actor) {
   const standing = approvable(db, key);
-  if (decideBegin(standing, nowMs).kind !== 'taken') return;
-  const { by, byKind, startedAt, leaseEndsAt } = standing.openBy as StoredAttempt;
-  const who = actorText({ kind: byKind, name: by }, 'operator');
-  throw new AppError(
-    'try_later',
-    `${who} has been approving key ${key.identifier} since ${isoTime(startedAt)}; if that attempt has crashed, try again after ${isoTime(leaseEndsAt)}.`,
-  );
+  const decision = decideBegin(standing, nowMs);
+  if (decision.kind === 'taken') {
+    const { by: name, byKind, startedAt, leaseEndsAt } = standing.openBy as StoredAttempt;
+    throw new AppError(
+      'try_later',
+      `${actorText({ kind: byKind, name }, 'operator')} has been approving key ${key.identifier} since ${isoTime(startedAt)}; if that attempt has crashed, try again after ${isoTime(leaseEndsAt)}.`,
+    );
+  }
+  if (by !== undefined) refuseUnlikeKey(db, key.identifier, by);
+  if (decision.kind === 'begin') return decision;
+  throw new AppError('refused', `Key ${key.identifier} is ${stateAt(key, nowMs)}; only pending keys can be approved.`);
 }
 
 function requireOwner(db: Db | Tx, key: ApiKey): { owner: Owner; address: string } {
@@ -135,7 +124,7 @@ export function closeAttempt(deps: Deps, attempt: Attempt, delivery: NotAccepted
     closeAttempts(tx, key.identifier, result);
     const act = { by: attempt.by, atMs: deps.clock.nowMs() };
     const event = result === 'refused' ? 'approval refused' : 'approval not confirmed';
-    addAttemptEvent(tx, key, act, event, { attempt: attempt.number, reason, ...(isTemporary && { isTemporary }) });
+    addKeyEvent(tx, key, act, event, { attempt: attempt.number, reason, ...(isTemporary && { isTemporary }) });
     return true;
   });
 }
@@ -166,16 +155,6 @@ export function activateKey(deps: Deps, attempt: Attempt, secretHash: Uint8Array
     moveKey(tx, key, 'approve', act, { also, detail });
     return true;
   });
-}
-
-function addAttemptEvent(
-  tx: Tx,
-  key: ApiKey,
-  act: Act,
-  event: 'approval started' | 'approval refused' | 'approval not confirmed',
-  detail: { attempt: number; reason?: string; isTemporary?: true },
-): void {
-  addKeyEvent(tx, key, act, event, detail);
 }
 
 /** The outcome of an attempt to approve a key. */

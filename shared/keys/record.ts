@@ -31,7 +31,7 @@ const keyByIdentifier = (db: Db | Tx) =>
 export function readKey(db: Db | Tx, identifier: string, profileId?: number): ApiKey {
   const key = keyByIdentifier(db).get({ identifier });
   const isSeen = key !== undefined && (profileId === undefined || key.profileId === profileId);
-  if (!isSeen) throw unknownKey(db, identifier, profileId);
+  if (!isSeen) throw noSuchKey();
   return key;
 }
 
@@ -116,11 +116,6 @@ export function addKeyEvent(
   return addEvent(tx, act, { subject: 'key', event, about: identifier, profileId, data });
 }
 
-/** Throws `refused` if the key's state does not allow the move; also called before a person types a reason. */
-function refuseMove({ identifier, state }: { identifier: string; state: KeyState }, move: Move): void {
-  refuseState({ identifier, state }, MOVES[move].from, MOVES[move].event);
-}
-
 /** Throws `refused` if the key is in none of the states `from`; null allows all. */
 export function refuseState(
   { identifier, state }: { identifier: string; state: KeyState },
@@ -143,8 +138,8 @@ export function moveKey(
   act: Act,
   more: { detail?: EventData; also?: Partial<ApiKey> } = {},
 ): number {
-  refuseMove({ ...key, state: stateAt(key, act.atMs) }, move);
-  const { to, event } = MOVES[move];
+  const { from, to, event } = MOVES[move];
+  refuseState({ ...key, state: stateAt(key, act.atMs) }, from, event);
   const ending = hasSecret(to) ? {} : { secretHash: null, attemptNumber: key.attemptNumber + 1 };
   const decided = key.decidedAt === null ? { decidedAt: act.atMs } : {};
   tx.update(apiKeys)
@@ -167,31 +162,9 @@ export function closeAttempts(
     .run();
 }
 
-/**
- * The refusal of an identifier that no key has, or whose key the person may not see. `alike` are those that they may see and
- * that differ only in letter case.
- */
-function noSuchKey(alike: readonly string[] = []): AppError {
-  const unknown = 'There is no key with this identifier';
-  if (alike.length === 0) return new AppError('not_found', `${unknown}.`);
-  const differ = alike.length === 1 ? 'differs' : 'differ';
-  return new AppError('not_found', `${unknown}, but ${alike.join(' and ')} ${differ} from it only in letter case.`);
-}
-
-/** The refusal of an identifier that no key has. With `profileId`, it suggests only keys of this profile. */
-export function unknownKey(db: Db | Tx, identifier: string, profileId?: number): AppError {
-  const alike = db
-    .select({ identifier: apiKeys.identifier })
-    .from(apiKeys)
-    .where(
-      and(
-        sql`${apiKeys.identifier} = ${identifier} COLLATE NOCASE`,
-        profileId === undefined ? undefined : eq(apiKeys.profileId, profileId),
-      ),
-    )
-    .orderBy(apiKeys.identifier)
-    .all();
-  return noSuchKey(alike.map((key) => key.identifier));
+/** The refusal of an identifier that no key has, or whose key the person may not see. */
+export function noSuchKey(): AppError {
+  return new AppError('not_found', 'There is no key with this identifier.');
 }
 
 /** Throws `not_found` if a key or the profile of the input does not exist, or does not belong to the owner who acts. */

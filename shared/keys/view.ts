@@ -9,7 +9,7 @@ import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { attemptResultAt, hasSecret, MOVES, stateAt } from './key.ts';
-import { type ApiKey, readKey, type StoredAttempt, unknownKey } from './record.ts';
+import { type ApiKey, noSuchKey, readKey, type StoredAttempt } from './record.ts';
 
 /** A key as `--json` prints it. Times are ISO 8601 in UTC; `profile` is null once the profile is erased. */
 export type KeyView = {
@@ -56,7 +56,7 @@ export type Reader = {
 /** One key, as this kind of viewer may see it. Throws `not_found`. */
 export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 'operator'): KeyView {
   const row = viewOfKey(reader.db).all({ identifier })[0];
-  if (row === undefined) throw unknownKey(reader.db, identifier);
+  if (row === undefined) throw noSuchKey();
   return viewOf(row, reader.clock.nowMs(), viewer);
 }
 

@@ -8,18 +8,7 @@ import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { listLog } from '../../shared/log.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
-import {
-  copyKey,
-  DESCRIPTION,
-  insertKeyAs,
-  issue,
-  keyIn,
-  mails,
-  otherCase,
-  request,
-  UNKNOWN_KEY,
-  unknownButAlike,
-} from '../support/keys.ts';
+import { copyKey, DESCRIPTION, insertKeyAs, issue, keyIn, mails, request } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../support/world.ts';
 
@@ -275,63 +264,6 @@ describe('an owner', () => {
   });
 });
 
-describe('an identifier that differs only in letter case from a key’s', () => {
-  const ofOneKey = Object.keys(ALLOWED).filter(
-    (name) => 'identifier' in OPERATIONS[name as Name].input.shape,
-  ) as Name[];
-
-  test('is refused by every operation with that key’s identifier to those who see the key, and as unknown to others', async () => {
-    const { deps, inputFor, act, traces } = await world();
-    const input = await inputFor('show', OWN);
-    const [own, others] = [input.identifier as string, await request(deps, { profile: 'user2' })];
-    const before = traces();
-    expect(ofOneKey.length).toBeGreaterThanOrEqual(8);
-    for (const name of ofOneKey) {
-      for (const kind of [...ALLOWED[name].own]) {
-        const sentenceFor = async (identifier: string) => {
-          const { code, message } = await refusal(act(name, PEOPLE[kind], { ...input, identifier }));
-          return [name, kind, code, message];
-        };
-        const refused = (sentence: string) => [name, kind, 'not_found', sentence];
-        expect(await sentenceFor(otherCase(own))).toEqual(refused(unknownButAlike(own)));
-        const seesAll = ALLOWED[name].others.includes(kind);
-        const sentence = seesAll ? unknownButAlike(others) : UNKNOWN_KEY;
-        expect(await sentenceFor(otherCase(others))).toEqual(refused(sentence));
-        expect(await sentenceFor('00000000')).toEqual(refused(UNKNOWN_KEY));
-      }
-    }
-    expect(traces()).toBe(before);
-  });
-
-  test('is refused in the same way as the identifier of the key to replace', async () => {
-    const { deps, inputFor, act } = await world();
-    const own = await request(deps, { profile: 'user1' });
-    const input = await inputFor('request', OWN);
-    const messageFor = async (kind: Kind, name: Name, more: object) =>
-      (await refusal(act(name, PEOPLE[kind], { ...input, ...more }))).message;
-    const successorOf = otherCase(own);
-    expect(await messageFor('owner', 'request', { successorOf })).toBe(unknownButAlike(own));
-    expect(await messageFor('operator', 'request', { successorOf })).toBe(unknownButAlike(own));
-    const others = await request(deps, { profile: 'user2' });
-    expect(await messageFor('owner', 'request', { successorOf: otherCase(others) })).toBe(UNKNOWN_KEY);
-  });
-
-  test('is refused to an owner in the same way if a key of another profile has exactly this one', async () => {
-    const { deps, act } = await world();
-    const template = await request(deps, { profile: 'user1' });
-    insertKeyAs(deps.db, 'aBcdefgh', OWN, template);
-    insertKeyAs(deps.db, 'Abcdefgh', OTHERS, template);
-    const messageFor = async (kind: Kind, identifier: string) =>
-      (await refusal(act('show', PEOPLE[kind], { identifier }))).message;
-    for (const identifier of ['Abcdefgh', 'ABCDEFGH']) {
-      expect(await messageFor('owner', identifier)).toBe(unknownButAlike('aBcdefgh'));
-    }
-    expect(await messageFor('operator', 'ABCDEFGH')).toBe(
-      'There is no key with this identifier, but Abcdefgh and aBcdefgh differ from it only in letter case.',
-    );
-  });
-});
-
 test('a key with an older identifier, whose characters new ones avoid, can be shown, approved and verified', async () => {
   const { deps, act } = await world();
   const identifier = '0O1Il0O1';
@@ -366,25 +298,13 @@ test('a history names who acted to the operator and admins, and only says their 
 describe('an invalid input is refused with a sentence for those who may perform the operation, and nothing changes', () => {
   const wrong: [Name, Record<string, unknown>, string][] = [
     ['request', { profile: undefined }, 'The profile is missing.'],
-    ['request', { profile: 7 }, 'The profile must be a string.'],
-    ['request', { name: 7 }, 'The name must be a string.'],
     ['request', { name: '' }, 'Enter a name.'],
-    ['request', { permissions: 'api.lookup' }, 'The list of permissions must be a list of strings.'],
     ['request', { projectUrl: 'ftp://x' }, 'The project URL must be an http or https URL of at most 2048 characters.'],
-    ['request', { expectedUsage: {} }, 'The expected usage must be a string.'],
     ['list', { states: ['active'] }, 'A state must be one of pending, Active'],
-    ['list', { states: 'Active' }, 'A state must be one of pending, Active'],
-    ['usage', { days: '7' }, 'The number of days must be a whole number from 1 to 400.'],
     ['usage', { days: 401 }, 'The number of days must be a whole number from 1 to 400.'],
     ['show', { identifier: null }, 'The identifier is missing.'],
-    ['show', { identifier: ['k7Qm2XaB'] }, 'The identifier must be a string.'],
     ['edit', { name: undefined }, 'The name is missing.'],
-    ['approve', { rateLimits: '60/1m' }, 'The list of rate limits must be a list of quotas and windows.'],
-    ['approve', { rateLimits: '' }, 'The list of rate limits must be a list of quotas and windows.'],
-    ['approve', { rateLimits: [null] }, 'The list of rate limits must be a list of quotas and windows.'],
-    ['approve', { rateLimits: [{ quota: 'x', windowSeconds: {} }] }, 'A rate limit is <quota>/<window>'],
     ['approve', { rateLimits: [] }, 'A key has one to four rate limits.'],
-    ['approve', { expiresAtMs: '2030-01-01' }, 'The expiry must be a duration'],
     ['approve', { expiresAtMs: Number.MAX_SAFE_INTEGER }, 'The expiry must be a duration'],
     ['list', { limit: 0 }, 'The limit must be a whole number from 1 to 1000.'],
     ['list', { limit: 1.5 }, 'The limit must be a whole number from 1 to 1000.'],
@@ -393,15 +313,11 @@ describe('an invalid input is refused with a sentence for those who may perform 
     ['approve', { retireOldAtMs: -1 }, 'The expiry of the old key must be a duration'],
     ['approve', { retireOldAtMs: 4_102_444_800_000 }, 'Key '],
     ['change', { rateLimits: null }, 'Specify what to change: the permissions, the rate limits or the expiry.'],
-    ['change', { rateLimits: '' }, 'The list of rate limits must be a list of quotas and windows.'],
     ['change', { rateLimits: [] }, 'A key has one to four rate limits.'],
     ['change', { permissions: [] }, 'Select at least one permission'],
-    ['change', { permissions: 'api.lookup' }, 'The list of permissions must be a list of strings.'],
     ['change', { expiresAtMs: 1 }, 'The expiry must be in the future.'],
-    ['change', { expiresAtMs: '' }, 'The expiry must be a duration'],
-    ['request', { successorOf: 7 }, 'The identifier of the key to replace must be a string.'],
+    ['approve', { rateLimits: [{ quota: 1_000_001, windowSeconds: 60 }] }, 'A rate limit is <quota>/<window>'],
     ['reject', { reason: undefined }, 'The reason is missing.'],
-    ['revoke', { reason: 5 }, 'The reason must be a string.'],
   ];
   for (const [name, changes, sentence] of wrong) {
     test(`${name}: ${JSON.stringify(changes)}`, async () => {

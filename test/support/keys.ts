@@ -174,11 +174,3 @@ export function otherCase(identifier: string): string {
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
   );
 }
-
-/** The sentence for an identifier that no key has. */
-export const UNKNOWN_KEY = 'There is no key with this identifier.';
-
-/** The sentence for an identifier that differs only in case from this key's, which the person may see. */
-export function unknownButAlike(identifier: string): string {
-  return `There is no key with this identifier, but ${identifier} differs from it only in letter case.`;
-}

@@ -156,7 +156,7 @@ describe('a pending request', () => {
     const error = await refusal(approveKey(mailing, { identifier, grant: {}, by: onBox('admin') }));
     expect([error.code, error.message]).toEqual([
       'refused',
-      `While the mail was on its way, the e-mail address of Ada was changed. Key ${identifier} is now Active; see "profilectl keys show ${identifier}". The secret in that mail will never work.`,
+      `While the mail was on its way, the e-mail address of Ada was changed: the secret in that mail will never work. Key ${identifier} is now Active; see "profilectl keys show ${identifier}".`,
     ]);
     expect(showKey(deps, identifier)).toMatchObject({ state: 'Active', attempt: { number: 3 } });
   });

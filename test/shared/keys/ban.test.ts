@@ -167,7 +167,7 @@ test('a ban while the secret is being mailed voids the approval: the key stays p
   const error = await refusal(approveKey(mailing, { identifier, grant: {}, by: onBox('admin') }));
   expect([error.code, error.message]).toEqual([
     'refused',
-    `While the mail was on its way, the profile Ada was banned. Key ${identifier} is still pending: it can be approved once the ban is lifted. The secret in that mail will never work.`,
+    `While the mail was on its way, the profile Ada was banned: the secret in that mail will never work. Key ${identifier} is now pending; see "profilectl keys show ${identifier}".`,
   ]);
   expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: { number: 1, result: 'voided' } });
   const entry = keyHistory(deps, identifier).at(-1);
