@@ -32,7 +32,7 @@ async function makeDatabase(folder: string) {
   const db = withTables(openDatabase(databasePath, 'serve'));
   const deps = { ...base, db };
   const { secret, identifier: active } = await keyFor(deps, ['1000000/1d']);
-  const lines = Array.from({ length: 200 }, (_, at) => ({
+  const lines = Array.from({ length: 20 }, (_, at) => ({
     id: at + 1,
     username: `n${at + 1}`,
     email: 'o@example.org',
@@ -122,7 +122,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const first = await remaining();
     disk.fill();
     // Far more lines than fit into any remaining space, so that some of them may be imported.
-    const commands = writers(pending, 2_000);
+    const commands = writers(pending, 500);
     for (const [words, stdin] of commands) {
       const done = await profilectl(words, { variables, ...(stdin !== undefined && { stdin }) });
       expectSentence(done, /^No space is left on the disk /);
@@ -222,12 +222,12 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
   }, 60_000);
 
   test('a full disk: a restore that repeats an erasure replaces nothing, leaves no files, and works once there is space', async () => {
-    const disk = mountSmallDisk(16 * MIB);
+    const disk = mountSmallDisk(4 * MIB);
     const DATABASE_PATH = join(disk.folder, 'profiles.db');
     const variables = { DATABASE_PATH };
     const run = (...words: string[]) => profilectl(words, { variables });
-    const lines = Array.from({ length: 1_000 }, (_, at) => ({ id: at + 1, username: `n${at + 1}` }));
-    const stdin = jsonLines(...lines.map((line) => ({ ...line, customize: { text: 'x'.repeat(2_000) } })));
+    const lines = Array.from({ length: 50 }, (_, at) => ({ id: at + 1, username: `n${at + 1}` }));
+    const stdin = jsonLines(...lines.map((line) => ({ ...line, customize: { text: 'x'.repeat(10_000) } })));
     await profilectl(['profiles', 'import', '-'], { variables, stdin });
     const backup = join(tempFolder(), 'backup.db');
     expect((await run('db', 'backup', backup)).code).toBe(0);
@@ -258,12 +258,12 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
   }, 60_000);
 
   test('status, log and /metrics show if less than a tenth of the disk, or three times the size of the database, is free', async () => {
-    const disk = mountSmallDisk(64 * MIB);
+    const disk = mountSmallDisk(16 * MIB);
     const DATABASE_PATH = join(disk.folder, 'profiles.db');
     const variables = { DATABASE_PATH, METRICS_TOKEN: 'scraper.7Rk2mQ9bTzA~' };
     const deps = testDeps({ variables: { DATABASE_PATH } });
     const importMany = async (count: number) => {
-      const customize = { text: 'x'.repeat(2_000) };
+      const customize = { text: 'x'.repeat(50_000) };
       await importLines(
         deps,
         Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `n${at + 1}`, customize })),
@@ -276,16 +276,16 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
       const { stdout } = await runCommand(['status', '--json'], { variables });
       const { disk: room, warnings } = JSON.parse(stdout);
       disk.empty();
-      expect(room.totalBytes).toBe(64 * MIB);
-      expect(Math.abs(room.freeBytes - leave)).toBeLessThan(MIB / 2);
+      expect(room.totalBytes).toBe(16 * MIB);
+      expect(Math.abs(room.freeBytes - leave)).toBeLessThan(MIB / 4);
       return (warnings as string[]).filter((warning) => warning.includes('The disk of '));
     };
     await importMany(1);
-    expect(await statusWith(7 * MIB)).toEqual([]);
-    expect(await statusWith(6 * MIB)).toEqual([expect.stringContaining(' has 6.0 MiB left, 9% of it. ')]);
-    await importMany(2_000);
+    expect(await statusWith(2 * MIB)).toEqual([]);
+    expect(await statusWith(1.5 * MIB)).toEqual([expect.stringContaining(' has 1.5 MiB left, 9% of it. ')]);
+    await importMany(24);
     const threeTimes = 3 * statSync(DATABASE_PATH).size;
-    expect(threeTimes).toBeGreaterThan(10 * MIB);
+    expect(threeTimes).toBeGreaterThan(2.6 * MIB);
     expect(await statusWith(threeTimes + MIB)).toEqual([]);
     const [warning, ...more] = await statusWith(threeTimes - MIB);
     expect([warning, more]).toEqual([expect.stringMatching(/ MiB left, [1-9]\d% of it\. .* three times /), []]);
@@ -293,11 +293,11 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const server = await startServerProcess(variables);
     await server.see(/"level":"warn","message":"The disk of [^"]* MiB left, \d+% of it\. /);
     const metrics = await (await get(server, '/metrics', variables.METRICS_TOKEN)).text();
-    expect(metrics).toContain(`\nprofile_lookup_disk_size_bytes ${64 * MIB}\n`);
+    expect(metrics).toContain(`\nprofile_lookup_disk_size_bytes ${16 * MIB}\n`);
     const free = Number(/^profile_lookup_disk_free_bytes (\d+)$/m.exec(metrics)?.[1]);
-    expect(Math.abs(free - threeTimes + MIB)).toBeLessThan(MIB / 2);
+    expect(Math.abs(free - threeTimes + MIB)).toBeLessThan(MIB / 4);
     expect((await profilectl(['status', '--all'], { variables })).stdout).toMatch(
-      /^Disk +\d+\.\d MiB of 64\.0 MiB free$/m,
+      /^Disk +\d+\.\d MiB of 16\.0 MiB free$/m,
     );
     expect(await server.end()).toBe(0);
   }, 60_000);

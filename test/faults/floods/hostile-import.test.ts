@@ -6,7 +6,7 @@ import { runCommand } from '../../support/commands.ts';
 import { peakBytesOf } from '../../support/machine.ts';
 import { tempFolder } from '../../support/world.ts';
 
-// Malicious files, imported with the real command.
+// Malicious and long files, imported with the real command.
 
 const MIB = 1_048_576;
 const folder = tempFolder();
@@ -31,12 +31,7 @@ async function importFile(path: string, ...words: string[]) {
   });
   const [stdout, stderr, peak] = await Promise.all([child.stdout.text(), child.stderr.text(), peakBytesOf(child)]);
   const code = await child.exited;
-  return {
-    code,
-    stderr,
-    result: stdout === '' ? null : JSON.parse(stdout),
-    peak,
-  };
+  return { code, stderr, result: stdout === '' ? null : JSON.parse(stdout), peak, db };
 }
 
 /** Imports these lines into a new database in this process, with what it then exports. */
@@ -72,6 +67,31 @@ test('a line of 100 MiB is never held in memory, and is refused with its line nu
     expect(peak - usual.peak).toBeLessThan(90 * MIB);
   }
 }, 30_000);
+
+test('the memory of imports and exports does not grow with the file', async () => {
+  const text = 'x'.repeat(60_000);
+  function* long() {
+    for (let id = 1; id <= 1_200; id++) yield `{"id":${id},"username":"u${id}","customize":{"text":"${text}"}}\n`;
+  }
+  const path = fileOf(long());
+  const usual = await importFile(fileOf([good(1)]));
+  // The compiler, SQLite and garbage take some 90 MiB more than with one line; the file held at once would take another 69.
+  const strict = await importFile(path, '--strict');
+  const { result, peak, db } = await importFile(path);
+  expect([strict.result.imported, result.imported]).toEqual([1_200, 1_200]);
+  expect(Math.max(strict.peak, peak) - usual.peak).toBeLessThan(125 * MIB);
+  const child = Bun.spawn(profilectlWords(['profiles', 'export', '--db', db]), {
+    env: cleanEnvironment(),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let length = 0;
+  const read = async () => {
+    for await (const chunk of child.stdout) length += chunk.length;
+  };
+  const [exportPeak] = await Promise.all([peakBytesOf(child), read()]);
+  expect(length).toBeGreaterThan(1_200 * text.length);
+  expect(exportPeak - usual.peak).toBeLessThan(45 * MIB);
+}, 60_000);
 
 test('a line nested 100 000 levels deep is refused with one sentence, in any known field, and the other lines are imported', async () => {
   const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000);

@@ -80,23 +80,17 @@ const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 const SANDBOX_WARNING =
   'console: An iframe which has both allow-scripts and allow-same-origin for its sandbox attribute can escape its sandboxing.';
 
-/** Opens an operation, on a phone. A wide window has more to render. */
-async function onTryIt() {
-  const url = `${server.deps.config.publicUrl}/docs/try#/Lookup/getProfileByUid`;
-  const opened = await openPage(url, { width: 390, colorScheme: 'light' });
-  await opened.page.locator('#operations-Lookup-getProfileByUid button', { hasText: 'Try it out' }).waitFor();
-  return opened;
-}
-
 describe('the page in a browser', () => {
   test.skipIf(!hasChromium)(
-    'opens at the operation that its URL names, fits, and is accessible, in dark mode too',
+    'opens at the operation that its URL names, is accessible, and sends a lookup with a key but shows a curl line without it',
     async () => {
-      const { page, troubles } = await onTryIt();
+      // On a phone. A wide window has more to render.
+      const url = `${address}#/Lookup/getProfileByUid`;
+      const { page, requests, troubles } = await openPage(url, { width: 390, colorScheme: 'light' });
+      await page.locator('#operations-Lookup-getProfileByUid button', { hasText: 'Try it out' }).waitFor();
       expect(page.url()).toStartWith(address);
       expect(await page.evaluate<string>("getComputedStyle(document.querySelector('.top')).display")).toBe('flex');
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-      expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
       expect(await page.title()).toBe('Try it – API documentation – Profile Lookup');
       await page.locator('.models .json-schema-2020-12-expand-deep-button').first().waitFor();
       const looks = [];
@@ -112,41 +106,39 @@ describe('the page in a browser', () => {
       // Swagger UI's table of responses does not fit into the narrowest window.
       await page.locator('#operations-Lookup-getProfileByUid button.opblock-summary-control').click();
       await expectUsable(page, '.top');
+
+      await page.locator('button', { hasText: 'Authorize' }).click();
+      await page.getByLabel('auth-bearer-value').fill(secret);
+      await page.locator('.modal-ux button.authorize').click();
+      await page.locator('.modal-ux button', { hasText: 'Close' }).click();
+      const operation = page.locator('#operations-Lookup-getProfileByUsername');
+      await operation.locator('button.opblock-summary-control').click();
+      await operation.locator('button', { hasText: 'Try it out' }).click();
+      await operation.locator('input[placeholder=username]').fill('Ada');
+      await operation.locator('button', { hasText: 'Execute' }).click();
+      const response = operation.locator('.live-responses-table .response .microlight');
+      await response.filter({ hasText: '"username": "Ada"' }).waitFor();
+      const curl = await operation.locator('.curl-command').textContent();
+      expect(curl).toContain('Authorization: Bearer <your key>');
+      expect(await page.content()).not.toContain(secret);
+      const kept = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])';
+      expect(await page.evaluate(kept)).toBe('[{},{},""]');
+      // All requests of the window; the page offers only the API's operations.
+      const paths = ['/docs/try', '/docs/try/swagger-ui.css', '/docs/try/swagger-ui.js', '/openapi.json'];
+      expect(requests.toSorted()).toEqual(
+        ['/api/lookup/username/Ada', ...paths].map((path) => server.deps.config.publicUrl + path),
+      );
+      const offered = await page.locator('.opblock-summary-path').allTextContents();
+      expect(offered.length).toBe(9);
+      for (const path of offered) {
+        expect(path.replaceAll('\u200b', '')).not.toMatch(/^\/(docs|healthz|readyz|metrics|openapi)/);
+      }
+      expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
       await page.locator('.top').getByRole('link', { name: 'Docs' }).click();
       await page.waitForURL(`${server.deps.config.publicUrl}/docs`);
       expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
     },
   );
-
-  test.skipIf(!hasChromium)('sends a lookup with a key, and shows a curl line without it', async () => {
-    const { page, requests, troubles } = await onTryIt();
-    await page.locator('button', { hasText: 'Authorize' }).click();
-    await page.getByLabel('auth-bearer-value').fill(secret);
-    await page.locator('.modal-ux button.authorize').click();
-    await page.locator('.modal-ux button', { hasText: 'Close' }).click();
-    const operation = page.locator('#operations-Lookup-getProfileByUsername');
-    await operation.locator('button.opblock-summary-control').click();
-    await operation.locator('button', { hasText: 'Try it out' }).click();
-    await operation.locator('input[placeholder=username]').fill('Ada');
-    await operation.locator('button', { hasText: 'Execute' }).click();
-    await operation.locator('.live-responses-table .response .microlight', { hasText: '"username": "Ada"' }).waitFor();
-    const curl = await operation.locator('.curl-command').textContent();
-    expect(curl).toContain('Authorization: Bearer <your key>');
-    expect(await page.content()).not.toContain(secret);
-    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')).toBe(
-      '[{},{},""]',
-    );
-    // All requests of the window; the page offers only the API's operations.
-    const paths = ['/docs/try', '/docs/try/swagger-ui.css', '/docs/try/swagger-ui.js', '/openapi.json'];
-    expect(requests.toSorted()).toEqual(
-      ['/api/lookup/username/Ada', ...paths].map((path) => server.deps.config.publicUrl + path),
-    );
-    const offered = await page.locator('.opblock-summary-path').allTextContents();
-    expect(offered.length).toBe(9);
-    for (const path of offered)
-      expect(path.replaceAll('\u200b', '')).not.toMatch(/^\/(docs|healthz|readyz|metrics|openapi)/);
-    expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
-  });
 
   test.skipIf(!hasChromium)(
     'keeps its scripts from reaching the portal by a request, a frame, a form, an image or a new window',
