@@ -5,7 +5,7 @@ import { checkDatabasePath } from '../shared/config/values.ts';
 import { createMailDeps } from '../shared/deps.ts';
 import { AppError } from '../shared/errors.ts';
 import { isMailAddress } from '../shared/mail/address.ts';
-import { testMail } from '../shared/mail/texts/other-mails.ts';
+import { testMail } from '../shared/mail/texts.ts';
 import { cleanForTerminal } from '../shared/text.ts';
 import { configOf, globalsOf } from './context.ts';
 import { counted, print, printJson, table } from './terminal/output.ts';

@@ -1,4 +1,3 @@
-import { checkMailer } from '../../shared/approval/approve.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isLongText } from '../../shared/keys/inputs.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
@@ -57,7 +56,6 @@ async function decide(
   const { key } = await perform(OPERATIONS.show, { identifier });
   const input: Values = { ...given, ...typed };
   const alsoConfirmed = operation.check(deps, key);
-  if (operation.mailsSecret) await checkMailer(deps);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);
   const defaults = operation.defaults(deps, key);
   const isEnough = operation.keepsRest && Object.keys(input).length > 0;

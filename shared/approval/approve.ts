@@ -8,7 +8,7 @@ import type { Grant } from '../keys/fields.ts';
 import { hashSecret, newSecret } from '../keys/secret.ts';
 import { keyHistory, showKey } from '../keys/view.ts';
 import type { Mailer } from '../mail/send.ts';
-import { approvalMail } from '../mail/texts/key-mails.ts';
+import { approvalMail } from '../mail/texts.ts';
 import {
   type Attempt,
   activateKey,
@@ -56,14 +56,6 @@ export async function beginApproval(
       if (!(await activate(deps, attempt, hashSecret(secret), signal))) throw voided(deps, attempt);
     },
   };
-}
-
-/** Throws `refused` or `try_later` if no mail can be sent now. Contacts the mail server, for at most ten seconds. */
-export async function checkMailer(deps: Deps): Promise<void> {
-  const state = await (await requireMailer(deps)).check();
-  if (state.outcome === 'accepted') return;
-  const isForGood = state.outcome === 'refused' && state.permanent;
-  throw new AppError(isForGood ? 'refused' : 'try_later', `No secret can be mailed now. ${state.reason}`);
 }
 
 async function requireMailer(deps: Deps): Promise<Mailer> {

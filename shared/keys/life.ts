@@ -10,18 +10,17 @@ import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Act } from '../events.ts';
+import type { Text } from '../mail/compose.ts';
 import { type KeyNews, type MailConfig, mailFormerAddress, mailOwner, tellAdmins } from '../mail/outbox.ts';
-import type { Text } from '../mail/texts/compose.ts';
 import {
   changeMail,
+  exposureMail,
   rejectionMail,
-  renamingMail,
+  requestMail,
   resumptionMail,
   revocationMail,
-  submissionMail,
   suspensionMail,
-} from '../mail/texts/key-mails.ts';
-import { exposureMail, requestMail } from '../mail/texts/other-mails.ts';
+} from '../mail/texts.ts';
 import { findProfile } from '../profiles/find.ts';
 import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
 import { cleanForTerminal } from '../text.ts';
@@ -100,10 +99,8 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
     addKeyEvent(tx, key, act, 'requested', successorOf === null ? undefined : { successorOf });
     const { identifier } = key;
     const sentenceOf = (about: string) => `A request is waiting for a decision: ${about}.`;
-    const toAdmins = tellAdmins(tx, deps.config, identifier, { textOf: requestMail, sentenceOf }, act);
-    const isOwn = act.by.kind === 'owner';
-    const toOwner = isOwn ? mailOwner(tx, deps.config, identifier, submissionMail, act) : [];
-    return { identifier, mailIds: [...toAdmins, ...toOwner], warning: null };
+    const mailIds = tellAdmins(tx, deps.config, identifier, { textOf: requestMail, sentenceOf }, act);
+    return { identifier, mailIds, warning: null };
   });
 }
 
@@ -153,8 +150,8 @@ export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string
 }
 
 /**
- * Renames a key in any state, and notifies the owner unless the operator did it for them. Throws `not_found`, `refused` for an
- * erased key, and `too_many_requests` if the profile's keys were renamed five times today.
+ * Renames a key in any state. Throws `not_found`, `refused` for an erased key, and `too_many_requests` if the profile's keys
+ * were renamed five times today.
  */
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
   const { identifier, name, by } = input;
@@ -164,14 +161,8 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
     if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
     if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);
     tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
-    const detail = { nameBefore: key.name, nameAfter: name };
-    const act = { by, atMs: nowMs };
-    addKeyEvent(tx, key, act, 'edited', detail);
-    const isOwn = by.kind === 'owner';
-    const mailIds = isOwn
-      ? mailOwner(tx, deps.config, identifier, (news) => renamingMail({ ...news, ...detail }), act)
-      : [];
-    return { identifier, mailIds, warning: null };
+    addKeyEvent(tx, key, { by, atMs: nowMs }, 'edited', { nameBefore: key.name, nameAfter: name });
+    return { identifier, mailIds: [], warning: null };
   });
 }
 
@@ -186,7 +177,7 @@ export type Outcome = {
   mailedTo?: string;
 };
 
-type News = KeyNews & { reason: string | null; isOwnDoing: boolean };
+type News = KeyNews & { reason: string | null };
 
 const MAIL_OF_MOVE = {
   reject: rejectionMail,
@@ -196,7 +187,7 @@ const MAIL_OF_MOVE = {
 } satisfies Partial<Record<Move, (news: News) => Text>>;
 
 /**
- * Moves a key and notifies the owner, with the reason if there is one. Throws `not_found`, `refused`, `changed_since`,
+ * Moves a key and notifies the owner, with the reason if there is one, unless it was they who did it. Throws `not_found`, `refused`, `changed_since`,
  * `signed_out`.
  */
 export function moveAndNotify(
@@ -208,9 +199,9 @@ export function moveAndNotify(
     const act = { by, atMs: nowMs };
     refuseUnlikeKey(tx, identifier, by);
     moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
-    const said = { reason, isOwnDoing: by.kind === 'owner' };
-    const mailIds = mailOwner(tx, deps.config, identifier, (news) => MAIL_OF_MOVE[move]({ ...news, ...said }), act);
-    return { identifier, mailIds, warning: null };
+    if (by.kind === 'owner') return { identifier, mailIds: [], warning: null };
+    const textOf = (news: KeyNews) => MAIL_OF_MOVE[move]({ ...news, reason });
+    return { identifier, mailIds: mailOwner(tx, deps.config, identifier, textOf, act), warning: null };
   });
 }
 
@@ -380,8 +371,7 @@ function secretsIn(text: string): { secret: string; identifier: string }[] {
 function revokeLeakedKey(tx: Tx, { config }: Deps, key: ApiKey, nowMs: number): void {
   const act = { by: SERVICE, atMs: nowMs };
   moveKey(tx, key, 'revoke', act, { detail: { reason: LEAKED_REASON } });
-  const said = { reason: LEAKED_REASON, isOwnDoing: false };
-  mailOwner(tx, config, key.identifier, (news) => revocationMail({ ...news, ...said }), act);
+  mailOwner(tx, config, key.identifier, (news) => revocationMail({ ...news, reason: LEAKED_REASON }), act);
   const sentenceOf = (about: string) => `The secret of ${about} was found, and the key was revoked.`;
   tellAdmins(tx, config, key.identifier, { textOf: exposureMail, sentenceOf }, act);
 }

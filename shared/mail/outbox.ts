@@ -13,9 +13,9 @@ import { whenFree, write } from '../db/write.ts';
 import type { Deps, ServerDeps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from './address.ts';
+import type { Text } from './compose.ts';
 import type { Delivery, Mailer } from './send.ts';
-import type { Text } from './texts/compose.ts';
-import { addressMail, signInNoticeMail } from './texts/other-mails.ts';
+import { addressMail, signInNoticeMail } from './texts.ts';
 import { postToWebhook } from './webhook.ts';
 
 // Mails without a secret, and posts to the webhook, are stored whole in the transaction that they report, and sent

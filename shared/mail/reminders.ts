@@ -7,7 +7,7 @@ import { mails } from '../db/schema/mails.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import { write } from '../db/write.ts';
 import { type MailConfig, readKeyNews, storeMail } from './outbox.ts';
-import { reminderMail } from './texts/key-mails.ts';
+import { reminderMail } from './texts.ts';
 
 /** How long before a key's expiry its owner is reminded. */
 export const REMINDED_MS = 14 * DAY_MS;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
-import { access, constants, mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import { encode, wrap } from 'nodemailer/lib/qp';
@@ -9,7 +9,7 @@ import { isLoopback } from '../net.ts';
 import { cleanForTerminal } from '../text.ts';
 import type { MailTarget } from './address.ts';
 import { isMailAddress } from './address.ts';
-import type { Text } from './texts/compose.ts';
+import type { Text } from './compose.ts';
 
 /** A composed mail and its recipient. */
 export type Mail = Text & { to: string };
@@ -24,13 +24,8 @@ export type Delivery =
   | { outcome: 'refused'; permanent: boolean; about?: 'mail'; reason: string }
   | { outcome: 'unknown'; reason: string };
 
-/** Sends mail. Its functions never reject. */
-export type Mailer = {
-  /** A rehearsal only composes the message, which takes the same time, and discards it. */
-  send: (mail: Mail, options?: { isRehearsal?: boolean; timeoutMs?: number }) => Promise<Delivery>;
-  /** Checks whether mail can be sent now: connects and logs in, in at most 10 s, or checks that the folder is writable. */
-  check: () => Promise<Delivery>;
-};
+/** Sends mail, in a minute unless told otherwise. Never rejects. */
+export type Mailer = { send: (mail: Mail, options?: { timeoutMs?: number }) => Promise<Delivery> };
 
 /** How mails are sent; the last three are only for tests. */
 export type MailerOptions = {
@@ -50,7 +45,6 @@ type Server = Extract<MailTarget, { kind: 'server' }>;
 
 /** The longest time of a delivery, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 60_000;
-const CHECK_TIMEOUT_MS = 10_000;
 const DEFAULT_SENDER = 'profile-lookup@localhost';
 
 /** Makes a mailer that sends through a mail server or writes to a folder. `from` is `MAIL_FROM`, which a server requires. */
@@ -58,8 +52,7 @@ export function createMailer(target: MailTarget, from: string | null, options: M
   const sender = from ?? (target.kind === 'folder' ? DEFAULT_SENDER : '');
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows', ...NO_ACCESS });
   return {
-    check: () => (target.kind === 'folder' ? checkFolder(target.folder) : checkServer(target, options)),
-    async send(mail, { isRehearsal = false, timeoutMs = DELIVERY_TIMEOUT_MS } = {}) {
+    async send(mail, { timeoutMs = DELIVERY_TIMEOUT_MS } = {}) {
       if (!isMailAddress(sender)) return refusal('The mail has no sender; set MAIL_FROM to one plain e-mail address.');
       if (!isMailAddress(mail.to)) {
         return refusal('The recipient is not a single plain e-mail address; correct it and try again.', true, 'mail');
@@ -77,7 +70,6 @@ export function createMailer(target: MailTarget, from: string | null, options: M
       };
       const composed = await composer.sendMail(message);
       const raw = withText(String(composed.message), mail.text);
-      if (isRehearsal) return { outcome: 'accepted' };
       if (target.kind === 'folder') return await writeToFolder(target.folder, mail, raw.replaceAll('\r\n', '\n'));
       const timeout = options.timeoutMs ?? timeoutMs;
       return await sendToServer(target, { envelope: message.envelope, raw }, { ...options, timeoutMs: timeout });
@@ -116,20 +108,6 @@ async function sendToServer(
   } catch (error) {
     const failure = signal.aborted ? { code: 'ETIMEDOUT' } : (error as Failure);
     return outcomeOf(failure, server, [message.envelope.from, ...message.envelope.to]);
-  }
-}
-
-async function checkServer(server: Server, options: MailerOptions): Promise<Delivery> {
-  const timeoutMs = Math.min(CHECK_TIMEOUT_MS, options.timeoutMs ?? CHECK_TIMEOUT_MS);
-  const transport = transportTo(server, { ...options, timeoutMs });
-  try {
-    await transport.verify();
-    return { outcome: 'accepted' };
-  } catch (error) {
-    const failed = outcomeOf(error as Failure, server, []);
-    return failed.outcome === 'unknown' ? refusal(failed.reason, false) : failed;
-  } finally {
-    transport.close();
   }
 }
 
@@ -248,16 +226,6 @@ async function writeToFolder(folder: string, { kind, identifier }: Mail, message
     return { outcome: 'accepted' };
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined);
-    return folderRefusal(folder, error);
-  }
-}
-
-async function checkFolder(folder: string): Promise<Delivery> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await access(folder, constants.W_OK | constants.X_OK);
-    return { outcome: 'accepted' };
-  } catch (error) {
     return folderRefusal(folder, error);
   }
 }

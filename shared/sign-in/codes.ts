@@ -4,7 +4,7 @@ import { guardDatabase } from '../db/faults.ts';
 import { write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { foldAddress, isMailAddress, isSameAddress } from '../mail/address.ts';
-import { signInMail } from '../mail/texts/other-mails.ts';
+import { signInMail } from '../mail/texts.ts';
 import { networkOf } from '../net.ts';
 import { readRowByName } from '../profiles/find.ts';
 import { checkedFold } from '../profiles/name.ts';
@@ -32,7 +32,7 @@ export type CodeDesk = {
   readonly perNetwork: readonly Throttle[];
   readonly perProfile: Throttle;
   readonly mails: Throttle;
-  /** Requests whose name and address don't match: more of them leave no row, and no work behind the response. */
+  /** Requests whose name and address don't match: more of them leave no row. */
   readonly unmatched: Throttle;
   sending: number;
   readonly waiting: (() => void)[];
@@ -86,9 +86,10 @@ export function requestCode(deps: Deps, desk: CodeDesk, request: CodeRequest): R
   return {
     browserSecret: secret,
     mail: async () => {
-      if (!isMade) return null;
-      if (claim.mailTo !== null && !take(desk.mails, '')) return holdBack(deps);
-      return inTurn(desk, claim.mailTo !== null, () => sendCode(deps, claim, { code, nowMs, client: request.client }));
+      const { mailTo } = claim;
+      if (!isMade || mailTo === null) return null;
+      if (!take(desk.mails, '')) return holdBack(deps);
+      return inTurn(desk, () => sendCode(deps, mailTo, { code, nowMs, client: request.client }));
     },
   };
 }
@@ -115,12 +116,10 @@ function holdBack({ db, clock }: Deps): string {
   return `A sign-in mail was not sent: ${MAILS_PER_HOUR} were sent in the last hour, which is the limit.`;
 }
 
-/** Runs `send` when fewer than {@link MAX_SENDING} run. What is not needed does not wait: it is left out. */
-async function inTurn(desk: CodeDesk, isNeeded: boolean, send: () => Promise<string | null>): Promise<string | null> {
-  if (desk.sending >= MAX_SENDING) {
-    if (!isNeeded) return null;
-    await new Promise<void>((resolve) => desk.waiting.push(resolve));
-  } else desk.sending++;
+/** Runs `send` when fewer than {@link MAX_SENDING} run. */
+async function inTurn<T>(desk: CodeDesk, send: () => Promise<T>): Promise<T> {
+  if (desk.sending < MAX_SENDING) desk.sending++;
+  else await new Promise<void>((resolve) => desk.waiting.push(resolve));
   try {
     return await send();
   } finally {
@@ -160,16 +159,9 @@ function readClaim({ db }: Deps, typed: CodeRequest): Claim {
   };
 }
 
-/** The recipient of mails that are composed but never sent. */
-const NOBODYS_ADDRESS = 'nobody@example.org';
-
-/**
- * Composes the mail, and sends it if it has a recipient. It is composed in any case: otherwise the timing of the next
- * responses would reveal whether name and address match.
- */
 async function sendCode(
   deps: Deps,
-  { mailTo, folded }: Claim,
+  mailTo: NonNullable<Claim['mailTo']>,
   { code, nowMs, client }: { code: string; nowMs: number; client: Client },
 ): Promise<string | null> {
   try {
@@ -178,7 +170,7 @@ async function sendCode(
     const { publicName, publicUrl, contact } = deps.config;
     const text = signInMail({
       code: showCode(code),
-      profile: mailTo?.username ?? folded,
+      profile: mailTo.username,
       askedAtMs: nowMs,
       endsAtMs: nowMs + LIFETIMES_MS.code,
       clientAddress: client.address,
@@ -186,8 +178,7 @@ async function sendCode(
       publicUrl,
       contact,
     });
-    const mail = { ...text, to: mailTo?.address ?? NOBODYS_ADDRESS };
-    const delivery = await mailer.send(mail, { isRehearsal: mailTo === null });
+    const delivery = await mailer.send({ ...text, to: mailTo.address });
     if (delivery.outcome === 'accepted') return null;
     return `A sign-in mail was not delivered. ${delivery.reason.replaceAll(showCode(code), '[removed]')}`;
   } catch {

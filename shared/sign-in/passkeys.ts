@@ -11,7 +11,7 @@ import { addEvent } from '../events.ts';
 import { parseInput } from '../keys/fields.ts';
 import { textInput } from '../keys/inputs.ts';
 import { mailAdmins } from '../mail/outbox.ts';
-import { enrolmentMail } from '../mail/texts/other-mails.ts';
+import { enrolmentMail } from '../mail/texts.ts';
 import { agentText, beginSignIn, type Client, refuseSignedOut, type Session } from './sessions.ts';
 import { makeTicket, newToken, readTicket, useTicket } from './tickets.ts';
 import {

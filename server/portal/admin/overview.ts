@@ -63,7 +63,6 @@ function undelivered(context: PageContext, { waiting, undelivered }: Overview['m
 
 /** What each kind of mail is about. */
 const MAIL_WORDS: Readonly<Record<string, string>> = {
-  submission: 'confirmation of a request',
   exposure: 'report of a found secret',
   'new-sign-in': 'new sign-in',
   address: 'changed address',

@@ -148,15 +148,6 @@ test('keys request for a banned profile fails before the first question', async 
   expect(terminal.screen()).not.toContain('Name of the key');
 });
 
-test('keys approve with an unreachable mail server fails before the first question', async () => {
-  const identifier = await request(deps, { profile });
-  const unreachable = { ...variables, MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'keys@example.net' };
-  const terminal = openTerminal(['keys', 'approve', identifier], unreachable);
-  expect(await terminal.exited).toBe(75);
-  expect(terminal.screen()).toContain('No secret can be mailed now.');
-  expect(terminal.screen()).not.toContain('Permissions:');
-});
-
 test('keys approve without MAIL_URL fails before the first question', async () => {
   const identifier = await request(deps, { profile });
   const terminal = openTerminal(['keys', 'approve', identifier], { DATABASE_PATH: deps.config.databasePath });

@@ -179,7 +179,6 @@ async function playApproval(world: World, key: ModelKey, expires: boolean, retir
       sent.resolve(/plk_\w+/.exec(mail.text)?.[0] ?? '');
       return await landed.promise;
     },
-    check: async () => ({ outcome: 'accepted' as const }),
   });
   const expiresAtMs = expires ? clock.nowMs() + 300_000 : null;
   const retireOldAtMs = retires && key.successorOf !== null ? clock.nowMs() + 200_000 : null;

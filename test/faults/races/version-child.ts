@@ -1,5 +1,4 @@
 import { keysContext, namedProfile } from '../../../cli/keys/context.ts';
-import { checkMailer } from '../../../shared/approval/approve.ts';
 import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
@@ -28,7 +27,6 @@ const COMMANDS: Record<string, (about: string) => Promise<Asked>> = {
   approve: async (identifier) => {
     const perform = keys.performUnlessChanged({ identifier });
     const { key } = await perform(OPERATIONS.show, { identifier });
-    await checkMailer(deps);
     const alsoConfirmed = OPERATIONS.approve.check(deps, key);
     const shown = alsoConfirmed.map(([, value]) => value).join();
     return { shown, act: () => perform(OPERATIONS.approve, { identifier }) };

@@ -92,7 +92,7 @@ test('an owner can rename keys at most five times a day, all keys together, and 
     return editKey(deps, { identifier, name: `Bot ${turn}`, by });
   };
   for (let times = 0; times < 7; times++) rename(onBox('root'));
-  for (let times = 0; times < 5; times++) expect(rename().mailIds).toHaveLength(1);
+  for (let times = 0; times < 5; times++) rename();
   const before = deps.db.$client.query('SELECT name FROM api_keys').values();
   const error = await refusal(() => rename());
   expect([error.code, error.message]).toEqual([
@@ -100,7 +100,6 @@ test('an owner can rename keys at most five times a day, all keys together, and 
     'The profile user1 has renamed keys 5 times today, which is the daily limit. Try again after 2026-01-02T00:00:00.000Z.',
   ]);
   expect(deps.db.$client.query('SELECT name FROM api_keys').values()).toEqual(before);
-  expect(deps.db.$client.query("SELECT count(*) AS n FROM mails WHERE kind = 'renaming'").get()).toEqual({ n: 5 });
   rename(onBox('root'));
   clock.advance(DAY_MS);
   rename();

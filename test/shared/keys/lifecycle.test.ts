@@ -213,10 +213,7 @@ describe('time', () => {
       mailing.resolve();
       return new Promise<never>(() => {});
     };
-    void approveKey(
-      { ...deps, mailer: async () => ({ send, check: send }) },
-      { identifier, grant: {}, by: onBox('crashed') },
-    );
+    void approveKey({ ...deps, mailer: async () => ({ send }) }, { identifier, grant: {}, by: onBox('crashed') });
     await mailing.promise;
     clock.advance(-3_600_000);
     await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });

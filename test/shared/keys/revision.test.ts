@@ -21,7 +21,7 @@ test('every change that matters to a request refuses a decision on what was show
   const by = onBox('root');
   const importAda = (changes: object) => importLines(deps, [{ ...ADA, ...changes }]);
   const delivery = { outcome: 'refused', permanent: true, reason: 'No.' } as const;
-  const mailer = async () => ({ send: async () => delivery, check: async () => delivery });
+  const mailer = async () => ({ send: async () => delivery });
   const changes: ((identifier: string, old: string) => unknown)[] = [
     () => importAda({ username: 'countess' }),
     () => importAda({ email: 'new@example.org' }),

@@ -165,7 +165,7 @@ describe('at the approval', () => {
       const { deps, old, succeed, approve, endOf } = await world();
       const identifier = await succeed();
       const delivery = { outcome, permanent: true, reason: 'No.' } as const;
-      const mailer = async () => ({ send: async () => delivery, check: async () => delivery });
+      const mailer = async () => ({ send: async () => delivery });
       await refusal(approve(identifier, { retireOldAtMs: inDays(deps, 7) }, { ...deps, mailer }));
       expect(showKey(deps, identifier).state).toBe('pending');
       expect(endOf(old.identifier)).toBeNull();
@@ -177,7 +177,6 @@ describe('at the approval', () => {
     const { deps, old, succeed, approve, endOf } = await world();
     const identifier = await succeed();
     const mailer = async () => ({
-      check: async () => ({ outcome: 'accepted' }) as const,
       send: async () => {
         const change = { expiresAtMs: inDays(deps, 3) };
         changeKey(deps, { identifier: old.identifier, change, by: onBox('admin') });

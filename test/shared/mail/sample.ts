@@ -1,6 +1,6 @@
 import type { MailTarget } from '../../../shared/mail/address.ts';
 import type { Mail } from '../../../shared/mail/send.ts';
-import { type ApprovalNews, approvalMail } from '../../../shared/mail/texts/key-mails.ts';
+import { type ApprovalNews, approvalMail } from '../../../shared/mail/texts.ts';
 
 /** A well-formed secret that belongs to no key. */
 export const SECRET = 'plk_k7Qm2XaB_TfBIVwfGdcef4v06KE3IpwOiFGkcWtf82QRPF2';

@@ -1,7 +1,7 @@
-import { isoTime } from '../../clock.ts';
-import { formatRateLimit, type RateLimit, rateLimitWords } from '../../limits/rate-limit.ts';
-import { cleanForTerminal } from '../../text.ts';
-import { isMailAddress } from '../address.ts';
+import { isoTime } from '../clock.ts';
+import { formatRateLimit, type RateLimit, rateLimitWords } from '../limits/rate-limit.ts';
+import { cleanForTerminal } from '../text.ts';
+import { isMailAddress } from './address.ts';
 
 /** A composed mail; `kind` names it in lists, `identifier` is empty if it is not about one key. */
 export type Text = { kind: string; identifier: string; subject: string; text: string };

@@ -1,32 +1,27 @@
 import { describe, expect, test } from 'bun:test';
-import type { KeyChanges } from '../../../../shared/db/schema/events.ts';
-import { rateLimitInWords, type Text } from '../../../../shared/mail/texts/compose.ts';
-import {
-  approvalMail,
-  changeMail,
-  rejectionMail,
-  reminderMail,
-  renamingMail,
-  resumptionMail,
-  revocationMail,
-  submissionMail,
-  suspensionMail,
-} from '../../../../shared/mail/texts/key-mails.ts';
+import type { KeyChanges } from '../../../shared/db/schema/events.ts';
+import { rateLimitInWords, type Text } from '../../../shared/mail/compose.ts';
 import {
   addressMail,
+  approvalMail,
+  changeMail,
   enrolmentMail,
   exposureMail,
+  rejectionMail,
+  reminderMail,
   requestMail,
+  resumptionMail,
+  revocationMail,
   signInMail,
   signInNoticeMail,
-} from '../../../../shared/mail/texts/other-mails.ts';
-import { NEWS, SECRET } from '../sample.ts';
+  suspensionMail,
+} from '../../../shared/mail/texts.ts';
+import { NEWS, SECRET } from './sample.ts';
 
 const DECISION = {
   identifier: 'k7Qm2XaB',
   keyName: 'Nightly statistics',
   reason: 'We need to know more.\nPlease say how often you will call.',
-  isOwnDoing: false,
   atMs: Date.parse('2026-01-31T12:00:00Z'),
   publicUrl: 'https://profiles.example.org',
   publicName: 'Profile Lookup',
@@ -70,12 +65,9 @@ function allMails(foreign?: string, pages: string | null = null): Text[] {
     approvalMail({ ...NEWS, keyName, profile, pages }),
     rejectionMail(decision),
     revocationMail(decision),
-    revocationMail({ ...decision, isOwnDoing: true }),
     requestMail({ ...request, ...more }),
     changeMail({ ...decision, changes: CHANGES, atMs: CHANGED_AT }),
     reminderMail({ ...decision, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
-    submissionMail(decision),
-    renamingMail({ ...decision, nameBefore: keyName, nameAfter: keyName }),
     exposureMail({ ...decision, profile }),
     suspensionMail({ ...decision, expiresAt: null }),
     resumptionMail({ ...decision, expiresAt: CHANGED_AT, isBanned: true }),

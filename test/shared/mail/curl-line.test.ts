@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
-import { approvalMail } from '../../../../shared/mail/texts/key-mails.ts';
-import { NEWS, SECRET } from '../sample.ts';
+import { approvalMail } from '../../../shared/mail/texts.ts';
+import { NEWS, SECRET } from './sample.ts';
 
 // The line is copied from the mail, as a reader would, and run by real shells against a real server.
 
