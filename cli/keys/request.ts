@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { decodeUtf8, readSmallText, type SmallFile, tooLarge } from '../../shared/config/small-file.ts';
+import { decodeUtf8, readSmallText, type SmallFile, tooLarge } from '../../shared/config/files.ts';
 import { AppError } from '../../shared/errors.ts';
 import { FIELDS, KEY_REQUEST, type KeyRequest, parseInput } from '../../shared/keys/fields.ts';
 import { prefillFrom } from '../../shared/keys/grant.ts';

@@ -2,9 +2,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Clock, DAY_MS } from '../clock.ts';
 import { AppError } from '../errors.ts';
-import { looseMode, looseModes } from '../file-mode.ts';
 import { type Config, SECRET_FILES, surveyConfig, VARIABLES } from './config.ts';
 import { readEnvironment } from './environment.ts';
+import { looseMode, looseModes } from './files.ts';
 import { exposureFault } from './values.ts';
 
 /** The effective value of a variable, masked if it is secret, with its origin. */

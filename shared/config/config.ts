@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import { RATE_LIMIT_SYNTAX } from '../limits/rate-limit.ts';
 import { isMailAddress, MAIL_URL_SYNTAX, maskMailUrl, parseMailUrl } from '../mail/address.ts';
 import { bareHost, isLoopback } from '../net.ts';
-import { readSmallText } from './small-file.ts';
+import { readSmallText } from './files.ts';
 import {
   databasePathFault,
   isPublicName,

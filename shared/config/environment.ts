@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { AppError } from '../errors.ts';
 import { type Source, VARIABLES } from './config.ts';
-import { readSmallText } from './small-file.ts';
+import { readSmallText } from './files.ts';
 
 /** The variables of a process, with their origins. */
 export type Environment = {

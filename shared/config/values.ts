@@ -5,7 +5,7 @@ import { parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { bareHost, isLoopback } from '../net.ts';
 import { cleanForTerminal, codePoints } from '../text.ts';
-import { readSmallBytes } from './small-file.ts';
+import { readSmallBytes } from './files.ts';
 
 // Checks the texts of single variables. A function that parses returns null for an invalid text; one that finds a fault
 // returns the rule that follows the variable's name.

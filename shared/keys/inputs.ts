@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { isoTime } from '../clock.ts';
+import { isoTime, parseIsoTime } from '../clock.ts';
 import { KEY_STATES } from '../db/key-columns.ts';
 import { AppError } from '../errors.ts';
-import { parseIsoTime } from '../iso-time.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../text.ts';
 

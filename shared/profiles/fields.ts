@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseIsoTime } from '../iso-time.ts';
+import { parseIsoTime } from '../clock.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { authIdFault, nameFault } from './name.ts';
 

@@ -1,5 +1,4 @@
-import { isoTime } from '../clock.ts';
-import { parseIsoTime } from '../iso-time.ts';
+import { isoTime, parseIsoTime } from '../clock.ts';
 import { isObject, Line } from './fields.ts';
 
 /** The maximum length of a line in bytes, without its line ending (256 KiB). */

@@ -1,8 +1,7 @@
-import { DAY_MS, isoTime } from '../../clock.ts';
+import { DAY_MS, isoTime, parseIsoTime } from '../../clock.ts';
 import { KEPT_AFTER_ERASURE_MS } from '../../db/erasures.ts';
 import { guardDatabase } from '../../db/faults.ts';
 import { AppError, isForOperator } from '../../errors.ts';
-import { parseIsoTime } from '../../iso-time.ts';
 import { storeLastImport } from '../last-import.ts';
 import { parseLine, wholeLine } from '../line.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseIsoTime } from '../../../shared/iso-time.ts';
+import { parseIsoTime } from '../../../shared/clock.ts';
 import { type ProfileLine, parseLine } from '../../../shared/profiles/line.ts';
 import { ANY_CHARACTER } from '../../support/input-values.ts';
 
