@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../../../shared/config/config.ts';
@@ -52,55 +52,36 @@ test('unset variables have the defaults in docs/run.md', () => {
   });
 });
 
-describe('an invalid value is an error that begins with the variable’s name', () => {
-  const cases: [string, Record<string, string>][] = [
-    ['PORT', { PORT: '65536' }],
-    ['PORT', { PORT: '-1' }],
-    ['PORT', { PORT: '3e3' }],
-    ['HOST', { HOST: '::1%lo' }],
-    ['PUBLIC_URL', { PUBLIC_URL: 'ftp://example.org' }],
-    ['PUBLIC_URL', { PUBLIC_URL: 'https://example.org/?x=1' }],
-    ['PUBLIC_URL', { PUBLIC_URL: 'https://user@example.org' }],
-    ['PUBLIC_URL', { HOST: '0.0.0.0' }],
-    ['TLS_KEY_FILE', { TLS_CERT_FILE: file('cert.pem', 'x') }],
-    ['TLS_CERT_FILE', { TLS_KEY_FILE: file('key.pem', 'x') }],
-    ['TLS_CERT_FILE', { TLS_CERT_FILE: join(folder, 'none'), TLS_KEY_FILE: join(folder, 'key.pem') }],
-    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '10.0.0.0/33' }],
-    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '127.0.0.1,' }],
-    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '127.0.0.1/8/8' }],
-    ['MAIL_URL', { MAIL_URL: 'http://example.org' }],
-    ['MAIL_URL', { MAIL_URL: 'smtp://user@example.org' }],
-    ['MAIL_URL', { MAIL_URL: 'file:' }],
-    ['MAIL_URL_FILE', { MAIL_URL_FILE: join(folder, 'none') }],
-    ['MAIL_URL_FILE', { MAIL_URL_FILE: file('url', 'file:x'), MAIL_URL: 'file:y' }],
-    ['MAIL_FROM', { MAIL_URL: 'smtp://mail.example.org' }],
-    ['MAIL_FROM', { MAIL_FROM: 'a@example.org, b@example.org' }],
-    ['ADMIN_EMAIL', { ADMIN_EMAIL: 'a@example.org\r\nBcc: b@example.org' }],
-    ['PUBLIC_NAME', { PUBLIC_NAME: 'x'.repeat(41) }],
-    ['PUBLIC_NAME', { PUBLIC_NAME: ' ' }],
-    ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\r\nBcc: b@example.org' }],
-    ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\u202ehive' }],
-    ['PUBLIC_NAME', { PUBLIC_NAME: 'Link\u2028hive' }],
-    ['PUBLIC_NAME', { PUBLIC_NAME: '\u200b\u200d' }],
-    ['PUBLIC_NAME', { PUBLIC_NAME: '\u3164' }],
-    ['PUBLIC_NAME', { PUBLIC_NAME: '\u2800\u00ad\ufe0f' }],
-    ['PUBLIC_LOGO', { PUBLIC_LOGO: file('page.svg', '<html></html>') }],
-    ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '60/1m,1/60s' }],
-    ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '0/1m' }],
-    ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '1000001/1m' }],
-    ['DEFAULT_RATE_LIMITS', { DEFAULT_RATE_LIMITS: '1/32d' }],
-    ['METRICS_TOKEN_FILE', { METRICS_TOKEN_FILE: file('empty', '\n') }],
-  ];
-  for (const [name, variables] of cases) {
-    test(`${name} in ${Object.keys(variables).join(', ')}: ${Object.values(variables)
-      .at(-1)
-      ?.split(/[/\r\n]/)
-      .at(-1)}`, () => {
-      const fault = faultOf(variables);
-      expect(fault?.code).toBe('bad_config');
-      expect(fault?.message.startsWith(name)).toBe(true);
-    });
-  }
+test.each<Record<string, string>>([
+  { PORT: '-1' },
+  { PORT: '3e3' },
+  { HOST: '::1%lo' },
+  { PUBLIC_URL: 'https://example.org/?x=1' },
+  { PUBLIC_URL: 'https://user@example.org' },
+  { TRUSTED_PROXIES: '10.0.0.0/33' },
+  { TRUSTED_PROXIES: '127.0.0.1,' },
+  { TRUSTED_PROXIES: '127.0.0.1/8/8' },
+  { MAIL_URL: 'http://example.org' },
+  { MAIL_URL: 'smtp://user@example.org' },
+  { MAIL_URL: 'file:' },
+  { MAIL_FROM: 'a@example.org, b@example.org' },
+  { ADMIN_EMAIL: 'a@example.org\r\nBcc: b@example.org' },
+  { PUBLIC_NAME: 'x'.repeat(41) },
+  { PUBLIC_NAME: ' ' },
+  { PUBLIC_NAME: 'Link\u202ehive' },
+  { PUBLIC_NAME: 'Link\u2028hive' },
+  { PUBLIC_NAME: '\u200b\u200d' },
+  { PUBLIC_NAME: '\u3164' },
+  { PUBLIC_NAME: '\u2800\u00ad\ufe0f' },
+  { DEFAULT_RATE_LIMITS: '60/1m,1/60s' },
+  { DEFAULT_RATE_LIMITS: '0/1m' },
+  { DEFAULT_RATE_LIMITS: '1000001/1m' },
+  { DEFAULT_RATE_LIMITS: '1/32d' },
+])('%j is refused with an error that begins with its name', (variables) => {
+  expect(faultOf(variables)).toMatchObject({
+    code: 'bad_config',
+    message: expect.stringMatching(new RegExp(`^${Object.keys(variables)[0]} must `)),
+  });
 });
 
 test('the error of each variable says what is allowed', () => {
@@ -109,6 +90,15 @@ test('the error of each variable says what is allowed', () => {
     [{ DATABASE_PATH: folder }, `must name a file, and ${folder} is a folder.`],
     [{ DATABASE_MUST_EXIST: 'ON' }, 'must be one of on, off.'],
     [{ HOST: 'x' }, 'must be an IP address or localhost.'],
+    [{ PUBLIC_URL: '', HOST: '0.0.0.0' }, 'must be set if HOST is not a loopback address.'],
+    [{ TLS_KEY_FILE: '', TLS_CERT_FILE: file('cert.pem', 'x') }, 'must be set if TLS_CERT_FILE is set.'],
+    [{ TLS_CERT_FILE: '', TLS_KEY_FILE: file('key.pem', 'x') }, 'must be set if TLS_KEY_FILE is set.'],
+    [{ MAIL_URL_FILE: file('url', 'file:x'), MAIL_URL: 'file:y' }, 'and MAIL_URL may not both be set.'],
+    [
+      { MAIL_FROM: '', MAIL_URL: 'smtp://mail.example.org' },
+      'must be set to the sender address, since MAIL_URL names a mail server.',
+    ],
+    [{ METRICS_TOKEN_FILE: file('empty', '\n') }, `names an empty file: ${join(folder, 'empty')}.`],
     [{ PORT: 'x' }, 'must be a whole number from 0 to 65535.'],
     [{ PUBLIC_URL: 'x' }, 'must be an http or https URL without a user, query or fragment.'],
     [{ TLS_CERT_FILE: '/x', TLS_KEY_FILE: '/x' }, 'does not name an existing file: /x.'],
@@ -169,10 +159,6 @@ test('the error of each variable says what is allowed', () => {
   for (const [variables, sentence] of sentences) {
     expect(faultOf(variables)?.message).toBe(`${Object.keys(variables)[0]} ${sentence}`);
   }
-});
-
-test('an invalid secret is not repeated in the error', () => {
-  expect(faultOf({ MAIL_URL: 'smtps://bob:hunter2hunter2@example.org/path' })?.message).not.toContain('hunter2');
 });
 
 test('an empty variable counts as unset', () => {

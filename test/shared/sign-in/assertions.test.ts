@@ -1,32 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
 import { beginPasskeySignIn, signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
 import { readSignIn, sweepSignIns } from '../../../shared/sign-in/sessions.ts';
 import type { Twist } from '../../support/authenticator.ts';
-import { startLineChild } from '../../support/commands.ts';
 import { CLIENT, enrol, signIn } from '../../support/people.ts';
-import { rounds } from '../../support/rounds.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const access = testDeps({ variables: { PUBLIC_URL: 'https://api.example.org' }, clock: testClock() });
-const clock = access.clock as ReturnType<typeof testClock>;
 const grace = await enrol(access, 'Grace');
-
-/** How many processes receive the same assertion at the same time. */
-const PROCESSES = 1 + rounds(1);
-
-const children = await Promise.all(
-  Array.from({ length: PROCESSES }, () =>
-    startLineChild(join(import.meta.dir, 'assertion-child.ts'), access.config.databasePath),
-  ),
-);
-
-/** Their output. */
-async function sayAtOnce(words: object): Promise<(string | undefined)[]> {
-  for (const { send } of children) send(JSON.stringify(words));
-  return Promise.all(children.map(({ next }) => next()));
-}
 
 /** The outcomes of three tries of which one succeeds. */
 const ONCE: ('fulfilled' | 'rejected')[] = ['fulfilled', 'rejected', 'rejected'];
@@ -111,14 +92,5 @@ describe('challenges', () => {
       expect(await enter(other)).toContain('start again');
     }
     expect(await enter(beginPasskeySignIn(fresh()).challenge)).toContain('start again');
-  });
-
-  test('for signing in work once if several processes receive one at the same time', async () => {
-    // The child processes use the machine's clock.
-    clock.advance(Date.now() - clock.nowMs());
-    const joan = await enrol(access, 'Joan of Arc');
-    const sent = joan.assert(beginPasskeySignIn(access).challenge, { signCount: 0 });
-    expect((await sayAtOnce({ sent })).sort()).toEqual(['Joan of Arc', ...Array(PROCESSES - 1).fill('forbidden')]);
-    removeAdmin(access, findAdmin(access.db, 'Joan of Arc'), onBox('root'));
   });
 });

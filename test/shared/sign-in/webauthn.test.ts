@@ -217,32 +217,25 @@ describe('a registration', () => {
 });
 
 describe('hostile responses', () => {
-  const bytes = (length: number, value = 0x81) => Buffer.alloc(length, value).toString('base64url');
+  const deep = Buffer.alloc(11_000, 0x81).toString('base64url');
   const made = registrationOf(AUTHENTICATORS.ES256[0].register(CHALLENGE, HANDLE));
   const withObject = (attestationObject: string) => ({ ...made, response: { ...made.response, attestationObject } });
 
   test.each<[string, unknown]>([
     ['not JSON', '{'],
     ['JSON of another kind', '[]'],
-    ['nothing', 'null'],
     ['deep JSON', '['.repeat(65_000)],
-    ['deep JSON that is closed', `${'['.repeat(8_000)}${']'.repeat(8_000)}`],
-    ['long base64', withObject(bytes(1_000_000))],
-    ['deep CBOR, arrays', withObject(bytes(11_000))],
+    ['deep CBOR, arrays', withObject(deep)],
     ['deep CBOR, maps', withObject(Buffer.from('a101'.repeat(5_500), 'hex').toString('base64url'))],
-    ['deep CBOR, tags', withObject(bytes(11_000, 0xc1))],
-    ['an array of 2^53 members', withObject('m_________8')],
     ['a map of 2^32 members', withObject(Buffer.from(`ba${'f'.repeat(8)}0000`, 'hex').toString('base64url'))],
     ['bytes that are mostly missing', withObject(Buffer.from('5b00ffffffffffffff00', 'hex').toString('base64url'))],
     ['not a map', withObject('AA')],
-    ['nothing at all', withObject('')],
   ])('are refused: %s', async (_, sent) => {
     expect(await faultOf(() => registerBy(sent))).toStartWith('This passkey was not accepted: it is malformed');
   });
 
   test.each<[string, Buffer]>([
     ['deep extensions', Buffer.alloc(11_000, 0x81)],
-    ['deep extensions in maps', Buffer.from('a101'.repeat(5_500), 'hex')],
     [
       'extensions named like inherited members of objects',
       Buffer.concat([Buffer.of(0xa1, 0x69), Buffer.from('__proto__'), Buffer.of(0xa0)]),
