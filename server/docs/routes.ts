@@ -16,44 +16,22 @@ export function documents(serving: Serving) {
   return app.get('/', () => toDocs);
 }
 
+/** Loads the code of a document when it is first asked for. */
 const DOCUMENTS: Record<string, (serving: Serving) => Promise<Made>> = {
-  '/openapi.json': openApi,
-  '/docs': docsPage,
-  '/docs.md': docsMarkdown,
-  [STYLE.path]: async () => ({ body: STYLE.sheet, headers: { 'Content-Type': 'text/css; charset=utf-8' } }),
-  [TRY_PATHS.page]: tryPage,
-  [TRY_PATHS.script]: tryScript,
-  [TRY_PATHS.style]: tryStyle,
+  '/openapi.json': async (serving) => {
+    const { openApiDocument } = await import('./openapi.ts');
+    return { body: JSON.stringify(await openApiDocument(serving)) };
+  },
+  '/docs': async ({ deps }) => pageAnswer((await import('./guide.ts')).guidePage(deps.config)),
+  '/docs.md': async ({ deps }) => typed('markdown', (await import('./guide.ts')).guideText(deps.config)),
+  [STYLE.path]: async () => typed('css', STYLE.sheet),
+  [TRY_PATHS.page]: async ({ deps }) => pageAnswer(await (await import('./try-page.ts')).tryPage(deps.config)),
+  [TRY_PATHS.script]: async () => typed('javascript', await (await import('./try-page.ts')).tryScript()),
+  [TRY_PATHS.style]: async () => typed('css', await (await import('./try-page.ts')).tryStyle()),
 };
 
-async function openApi(serving: Serving): Promise<Made> {
-  const { openApiDocument } = await import('./openapi.ts');
-  return { body: JSON.stringify(await openApiDocument(serving)) };
-}
-
-async function docsPage({ deps: { config } }: Serving): Promise<Made> {
-  const { guidePage } = await import('./guide.ts');
-  return pageAnswer(guidePage(config));
-}
-
-async function docsMarkdown({ deps: { config } }: Serving): Promise<Made> {
-  const { guideText } = await import('./guide.ts');
-  return { body: guideText(config), headers: { 'Content-Type': 'text/markdown; charset=utf-8' } };
-}
-
-async function tryPage({ deps: { config } }: Serving): Promise<Made> {
-  const { tryPage } = await import('./try-page.ts');
-  return pageAnswer(await tryPage(config));
-}
-
-async function tryScript(): Promise<Made> {
-  const { tryScript } = await import('./try-page.ts');
-  return { body: await tryScript(), headers: { 'Content-Type': 'text/javascript; charset=utf-8' } };
-}
-
-async function tryStyle(): Promise<Made> {
-  const { tryStyle } = await import('./try-page.ts');
-  return { body: await tryStyle(), headers: { 'Content-Type': 'text/css; charset=utf-8' } };
+function typed(subtype: string, body: string): Made {
+  return { body, headers: { 'Content-Type': `text/${subtype}; charset=utf-8` } };
 }
 
 function pageAnswer({ html, contentSecurityPolicy }: FramedPage): Made {

@@ -3,16 +3,10 @@
 (() => {
   const original = window.SwaggerUIBundle;
 
-  // The page's policy allows requests to the API only, so only the API's operations and its key are offered.
-  const onlyApi = (next) => (document) => {
-    // Operations outside of the API name their own server.
-    const paths = Object.entries(document.paths ?? {}).filter(([, { servers }]) => servers === undefined);
-    const { securitySchemes: { apiKey } = {} } = document.components ?? {};
-    next({
-      ...document,
-      paths: Object.fromEntries(paths),
-      components: { ...document.components, securitySchemes: { apiKey } },
-    });
+  // The page begins with its key and the operations: /docs tells the rest.
+  const briefly = (next) => (document) => {
+    const { title, version } = document.info;
+    next({ ...document, info: { title, version } });
   };
 
   // People copy and share the curl command, so it shows a placeholder instead of the key.
@@ -26,7 +20,7 @@
       React.createElement(Curl, { ...props, request: masked(props.request) });
 
   const plugin = {
-    statePlugins: { spec: { wrapActions: { updateJsonSpec: onlyApi } } },
+    statePlugins: { spec: { wrapActions: { updateJsonSpec: briefly } } },
     wrapComponents: { curl: withoutKey },
   };
   window.SwaggerUIBundle = (options) => original({ ...options, plugins: [plugin] });

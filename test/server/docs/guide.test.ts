@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { unescaped } from '../../support/readable.ts';
 import { prepare } from '../../support/requests.ts';
 
 const server = await startTestServer();
@@ -23,6 +24,17 @@ test('/docs is a page that loads and runs nothing but its own style sheet and sc
   const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
   for (const [, hash] of page.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(hash);
+});
+
+test('code in /docs is coloured by classes, and reads as in the guide', async () => {
+  const page = await textOf('/docs');
+  expect(page).toContain('<span class="word">const</span> headers');
+  const shown = [...page.matchAll(/<pre[^>]*><code[^>]*>([\s\S]*?)<\/code>/g)].map(([, code = '']) =>
+    unescaped(code.replace(/<[^>]+>/g, '')),
+  );
+  expect(shown).toEqual(
+    [...(await textOf('/docs.md')).matchAll(/^```\w+\n([\s\S]*?)^```/gm)].map(([, code = '']) => code),
+  );
 });
 
 test('/docs.md has the guide, without links to documents that are not served', async () => {
