@@ -6,7 +6,7 @@ import { documents } from './docs/routes.ts';
 import { requestState, transport } from './http/every-request.ts';
 import { refuseRest } from './http/other-requests.ts';
 import { countFailure } from './http/throttle.ts';
-import { blockOf, checkTransport } from './http/transport.ts';
+import { blockOf } from './http/transport.ts';
 import { manage } from './manage/app.ts';
 import { reportTo } from './observability/log.ts';
 import { pages } from './portal/app.ts';
@@ -39,12 +39,12 @@ export function createApp(service: Service) {
 
 /** The pages under `/developers`, and JSON under `/manage`, where a refused token counts as a failed login as under `/api`. */
 function developerPlatformOf(service: Service) {
-  const { connections, deps, log, portal, throttle, transport } = service;
+  const { connections, deps, log, portal, throttle } = service;
   const parts: PortalParts = {
     config: deps.config,
     open: () => portal,
     report: reportTo(log),
-    checkTransport: (request, path, state) => checkTransport(transport, request, path, state),
+    transport: service.transport,
   };
   return new Elysia({ name: 'developer-platform' })
     .use(requestState(service))

@@ -10,6 +10,7 @@ import { JSON_BODY, readText } from '../http/body.ts';
 import { publicRefusal } from '../http/errors.ts';
 import { queryOf, queryParameters } from '../http/parameters.ts';
 import type { RequestState } from '../http/request-state.ts';
+import { checkTransport } from '../http/transport.ts';
 import { credentialsOf } from '../http/with-key.ts';
 import type { PortalServices } from '../portal/services.ts';
 import { type Call, type ManageParts, prepareSending, requireRight } from './profiles.ts';
@@ -47,7 +48,7 @@ const UNREAD = { parse: 'none' } as const;
 
 /** The paths under `/manage`; the application that uses them has the request's `state`. */
 export function manage(parts: ManageParts) {
-  const { open, report, checkTransport, countRefusedToken } = parts;
+  const { open, report, transport, countRefusedToken } = parts;
   const sendProfiles = prepareSending(parts);
   return new Elysia({ strictPath: true })
     .onError((context) => {
@@ -62,7 +63,7 @@ export function manage(parts: ManageParts) {
     })
     .onBeforeHandle((context) => {
       const { request, path, state } = context as typeof context & { state: RequestState };
-      checkTransport(request, path, state);
+      checkTransport(transport, request, path, state);
     })
     .resolve(({ request }) => ({ call: admit(open(), request) }))
     .get('/manage/v1/me', ({ call }) => json(me(call)))

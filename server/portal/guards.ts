@@ -11,6 +11,7 @@ import { queryOf } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
 import type { RequestState } from '../http/request-state.ts';
 import { countFailure, FAILURES } from '../http/throttle.ts';
+import { checkTransport, type Transport } from '../http/transport.ts';
 import { answerOutcome, pageHeaders } from './requests/answers.ts';
 import { oneValue, readForm } from './requests/form.ts';
 import { refusePage } from './requests/refusals.ts';
@@ -26,15 +27,15 @@ export type PortalParts = {
   config: PageContext['config'];
   open: () => PortalServices;
   report: Report;
-  /** Throws if a request may not have reached the server in this way. */
-  checkTransport: (request: Request, path: string, state: RequestState) => void;
+  /** How requests may reach the server. */
+  transport: Transport;
 };
 
 /**
  * The plugin of every request under `/developers`; the application that uses it has the request's `state`. Checks where the
  * request comes from. Errors become pages.
  */
-export function arrivals({ config, open, report, checkTransport }: PortalParts) {
+export function arrivals({ config, open, report, transport }: PortalParts) {
   return new Elysia({ name: 'arrivals' })
     .derive((context) => {
       const { request, path, route, state } = context as typeof context & { state: RequestState };
@@ -53,7 +54,7 @@ export function arrivals({ config, open, report, checkTransport }: PortalParts) 
     })
     .onBeforeHandle(({ page, request, params }) => {
       const { path, state } = page;
-      checkTransport(request, path, state);
+      checkTransport(transport, request, path, state);
       refuseCrossSite(request, config.publicUrl);
       // Elysia leaves null for what it can't decode.
       if (Object.values(params ?? {}).some((value) => value === null)) throw new AppError('unknown_path');

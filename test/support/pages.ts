@@ -149,7 +149,12 @@ export async function answerIn({ services }: Pick<PageWorld, 'services'>, reques
 
 /** The pages and `/manage` without the rest of a server; a request brings its address and id in headers. */
 function createApp(config: Deps['config']) {
-  const parts = { config, open: servicesNow, report: reportNow, checkTransport: () => {} };
+  const parts = {
+    config,
+    open: servicesNow,
+    report: reportNow,
+    transport: { isProxy: null, isExposed: false, hasUnreadable: false },
+  };
   const app = new Elysia({ strictPath: true, handler: { standardHostname: false } }).derive(
     ({ request: { headers } }) => ({
       state: { address: headers.get('x-client-address') ?? '', requestId: headers.get('x-request-id') ?? '' },
