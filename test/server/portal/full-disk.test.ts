@@ -109,7 +109,8 @@ test.skipIf(NO_MOUNT !== null)(
 test('a failed form with a secret is not offered again, and one with a passkey’s credential comes back without it', async () => {
   const { world } = await withoutDisk();
   const { challenge } = beginPasskeySignIn(world.access);
-  for (const table of ['tickets', 'passkeys']) world.access.db.$client.run(`ALTER TABLE ${table} RENAME TO no_${table}`);
+  for (const table of ['tickets', 'passkeys'])
+    world.access.db.$client.run(`ALTER TABLE ${table} RENAME TO no_${table}`);
   const ticket = 'a'.repeat(43);
   const entered = await visit(world, '/developers/enter', { form: { ticket } });
   expect([entered.status, entered.body.includes(ticket), entered.body.includes('Send again')]).toEqual([
