@@ -37,7 +37,9 @@ async function output(words: readonly string[], env?: Record<string, string>): P
 }
 
 beforeAll(async () => {
-  await output([process.execPath, '--no-env-file', 'deploy/release.ts', OUT, 'linux-x64']);
+  // Compressing takes longer than all else.
+  const fast = { PATH: process.env.PATH ?? '', HOME: FOLDER, GZIP: '-1', DPKG_DEB_COMPRESSOR_LEVEL: '1' };
+  await output([process.execPath, '--no-env-file', 'deploy/release.ts', OUT, 'linux-x64'], fast);
   await output(['dpkg-deb', '--extract', join(OUT, DEB), ROOT]);
 }, 300_000);
 

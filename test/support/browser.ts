@@ -1,4 +1,4 @@
-import { afterAll, afterEach, expect } from 'bun:test';
+import { afterAll, expect } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import type { Authenticator } from './authenticator.ts';
@@ -6,19 +6,14 @@ import { connectChromium } from './chromium.ts';
 import { noteCookies } from './secret-search.ts';
 
 /**
- * Opens pages in the browser of the test run, in one window for each test, which is closed after it. If a test opens several
- * pages, each finds the window as new: it has another size and user, and no cookies, passkeys, errors or requests of the page
+ * Opens pages in the browser of the test run, in one window for the test file, because a new one takes as long as several pages.
+ * Each page finds the window as new: it has another size and user, and no cookies, passkeys, errors or requests of the page
  * before. Call it outside tests. Names that end with `.example` resolve to this machine, and its certificate is not verified.
  */
 export async function startBrowser(): Promise<OpenPage> {
   const browser = await connectChromium();
-  let opened: Promise<Watched> | undefined;
-  afterEach(async () => {
-    const window = await opened;
-    opened = undefined;
-    await window?.page.context().close();
-  });
   afterAll(() => browser.close());
+  let opened: Promise<Watched> | undefined;
   return async (url, size) => {
     opened ??= openWindow(browser);
     const window = await opened;
@@ -155,24 +150,23 @@ const TARGETS =
 /**
  * Expects that the page is accessible and fits into windows of four widths: nothing is wider than its container, controls are at
  * least 24 pixels high, and axe finds no violations, and in a wide and light window no colours that are too alike. Afterwards the
- * window is narrow and dark, and all details in the page's main part are open. `within` selects the part to check if the rest is
- * not ours.
+ * window is narrow and dark, and all details in the page's main part are open.
  */
-export async function expectUsable(page: Page, within = 'html'): Promise<void> {
+export async function expectUsable(page: Page): Promise<void> {
   // Playwright's own `evaluate` would send the script once more, from one process to another.
   const { exceptionDetails } = await (await toolsOf(page)).send('Runtime.evaluate', { expression: AXE });
   expect(exceptionDetails).toBeUndefined();
   for (const width of WIDTHS) {
     await resize(page, width);
-    await expectNone(page, `(${MISFITS})(${JSON.stringify({ width, within, targets: TARGETS })})`);
-    if (width === 1280) await expectNoViolation(page, 'light', within, ['color-contrast']);
+    await expectNone(page, `(${MISFITS})(${JSON.stringify({ width, targets: TARGETS })})`);
+    if (width === 1280) await expectNoViolation(page, 'light', ['color-contrast']);
   }
-  await expectNoViolation(page, 'dark', within);
+  await expectNoViolation(page, 'dark');
 }
 
-async function expectNoViolation(page: Page, colorScheme: 'light' | 'dark', within: string, runOnly?: string[]) {
+async function expectNoViolation(page: Page, colorScheme: 'light' | 'dark', runOnly?: string[]) {
   await page.emulateMedia({ colorScheme });
-  await expectNone(page, `(${VIOLATIONS})(${JSON.stringify({ within, runOnly })})`);
+  await expectNone(page, `(${VIOLATIONS})(${JSON.stringify({ runOnly })})`);
 }
 
 async function expectNone(page: Page, script: string): Promise<void> {
@@ -182,8 +176,8 @@ async function expectNone(page: Page, script: string): Promise<void> {
 }
 
 /** In the page: what axe finds. */
-const VIOLATIONS = `async ({ within, runOnly }) => {
-  const { violations } = await axe.run(within, { resultTypes: ['violations'], ...(runOnly && { runOnly }) });
+const VIOLATIONS = `async ({ runOnly }) => {
+  const { violations } = await axe.run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) });
   return violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' '));
 }`;
 
@@ -191,7 +185,7 @@ const VIOLATIONS = `async ({ within, runOnly }) => {
  * In the page: what does not fit into the present window. Tables, lists and figures may not be wider than their container. In
  * a narrow window the open menu covers the page, so it is checked in wide ones.
  */
-const MISFITS = `async ({ width, within, targets }) => {
+const MISFITS = `async ({ width, targets }) => {
   while (innerWidth !== width) await new Promise(requestAnimationFrame);
   for (const details of document.querySelectorAll('details')) details.open = width > 640 || details.closest('main') !== null;
   const isWide = (one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1;
@@ -201,7 +195,7 @@ const MISFITS = `async ({ width, within, targets }) => {
   return [
     ...(scrollWidth === width ? [] : ['the page is ' + scrollWidth + ' pixels wide']),
     ...find('main :is(table, dl, figure, pre)', isWide).map((one) => 'wider than its container: ' + one),
-    ...find(targets, (one) => one.closest(within) !== null && isSmall(one)).map((one) => 'too small: ' + one),
+    ...find(targets, isSmall).map((one) => 'too small: ' + one),
   ];
 }`;
 

@@ -103,10 +103,6 @@ describe('the page in a browser', () => {
       }
       // In dark mode everything is inverted, names and what is behind them alike.
       expect(looks).toEqual(Array(4).fill(['rgba(0, 0, 0, 0)', 'rgb(59, 65, 81)']));
-      // Swagger UI's table of responses does not fit into the narrowest window.
-      await page.locator('#operations-Lookup-getProfileByUid button.opblock-summary-control').click();
-      await expectUsable(page, '.top');
-
       await page.locator('button', { hasText: 'Authorize' }).click();
       await page.getByLabel('auth-bearer-value').fill(secret);
       await page.locator('.modal-ux button.authorize').click();
@@ -134,6 +130,9 @@ describe('the page in a browser', () => {
         expect(path.replaceAll('\u200b', '')).not.toMatch(/^\/(docs|healthz|readyz|metrics|openapi)/);
       }
       expect(troubles.filter((trouble) => trouble !== SANDBOX_WARNING)).toEqual([]);
+      // What is ours is accessible. Swagger UI's tables do not fit into the narrowest window.
+      await page.evaluate("document.querySelector('#swagger-ui').innerHTML = '<main><h1>API</h1></main>'");
+      await expectUsable(page);
       await page.locator('.top').getByRole('link', { name: 'Docs' }).click();
       await page.waitForURL(`${server.deps.config.publicUrl}/docs`);
       expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
