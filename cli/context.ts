@@ -4,8 +4,7 @@ import { type Config, readConfig } from '../shared/config/config.ts';
 import { readEnvironment } from '../shared/config/environment.ts';
 import { looseMode, looseModes } from '../shared/config/files.ts';
 import { checkDatabasePath } from '../shared/config/values.ts';
-import type { Opened } from '../shared/db/connect.ts';
-import { withTables } from '../shared/db/tables.ts';
+import type { Db } from '../shared/db/connect.ts';
 import { createDeps, type Deps } from '../shared/deps.ts';
 import { type OpenMode, openDatabase } from '../shared/files/open.ts';
 import { cleanForTerminal, shellWord } from '../shared/text.ts';
@@ -40,11 +39,7 @@ export function configOf({ envFile, db }: Globals): Config {
  * Opens the configured database, runs `act` with it and closes it again. Prints to stderr where it was copied to before an
  * upgrade, and warns of files that other users can read. Throws what `openDatabase` and `act` throw.
  */
-export async function withOpenDatabase<T>(
-  config: Config,
-  mode: OpenMode,
-  act: (db: Opened) => Promise<T> | T,
-): Promise<T> {
+export async function withOpenDatabase<T>(config: Config, mode: OpenMode, act: (db: Db) => Promise<T> | T): Promise<T> {
   const onCopied = (copy: string) => {
     notice(`The database was copied to ${copy} before its schema is upgraded.`);
   };
@@ -74,7 +69,7 @@ export type Operator = Extract<Person, { kind: 'operator' }>;
 export async function withDatabase<T>(
   command: Command,
   mode: OpenMode,
-  act: (db: Opened, config: Config) => Promise<T> | T,
+  act: (db: Db, config: Config) => Promise<T> | T,
 ): Promise<T> {
   const config = configOf(globalsOf(command));
   return withOpenDatabase(config, mode, (db) => act(db, config));
@@ -87,7 +82,7 @@ export async function withContext<T>(
   act: (context: Context) => Promise<T> | T,
 ): Promise<T> {
   return withDatabase(command, mode, async (db, config) => {
-    return act({ ...globalsOf(command), deps: createDeps(withTables(db), config), actor: operatorOf(config) });
+    return act({ ...globalsOf(command), deps: createDeps(db, config), actor: operatorOf(config) });
   });
 }
 

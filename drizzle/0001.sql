@@ -205,30 +205,6 @@ CREATE INDEX `mails_profile` ON `mails` (`profile_id`,`kind`,`at`);
 CREATE INDEX `mails_waiting` ON `mails` ((kind = 'address'),`next_try_at`) WHERE result = 'waiting';
 CREATE INDEX `mails_reminders` ON `mails` (`identifier`,`at`) WHERE kind = 'reminder';
 
-CREATE TABLE `last_import` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`at` integer NOT NULL,
-	`by` text NOT NULL,
-	`by_kind` text NOT NULL,
-	`lines` integer NOT NULL,
-	`refused` integer NOT NULL,
-	CONSTRAINT "last_import_id" CHECK(`id` = 1),
-	CONSTRAINT "last_import_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
-	CONSTRAINT "last_import_lines" CHECK(`refused` BETWEEN 0 AND `lines`)
-) STRICT;
-
-CREATE TABLE `last_feed` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`at` integer NOT NULL,
-	`by` text NOT NULL,
-	`by_kind` text NOT NULL,
-	`lines` integer NOT NULL,
-	`refused` integer NOT NULL,
-	CONSTRAINT "last_feed_id" CHECK(`id` = 1),
-	CONSTRAINT "last_feed_by_kind" CHECK(`by_kind` IN ('operator', 'admin', 'owner', 'backend', 'service')),
-	CONSTRAINT "last_feed_lines" CHECK(`refused` BETWEEN 0 AND `lines`)
-) STRICT;
-
 CREATE TABLE `erased_profiles` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`at` integer NOT NULL

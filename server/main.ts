@@ -1,6 +1,6 @@
-import type { ServerDeps } from '../shared/deps.ts';
+import type { Deps } from '../shared/deps.ts';
 import { diskWarning } from '../shared/files/disk.ts';
-import { lockForServing } from '../shared/files/lock.ts';
+import { lockForServing } from '../shared/files/open.ts';
 import { createApp } from './app.ts';
 import { stopBackground } from './background.ts';
 import { refuseUnroutable } from './http/every-request.ts';
@@ -46,7 +46,7 @@ export type ServerOptions = {
  * Starts the server on an open database. Throws `bad_config` if the configuration is unsafe, `refused` if the port is in use
  * or another server runs on this database.
  */
-export async function startServer(deps: ServerDeps, options: ServerOptions = {}): Promise<RunningServer> {
+export async function startServer(deps: Deps, options: ServerOptions = {}): Promise<RunningServer> {
   const { config, clock } = deps;
   const output = options.log ?? openLogOutput(STDOUT);
   const lock = lockForServing(config.databasePath);
@@ -122,7 +122,7 @@ function runUntilStopped(
  * and all log lines are written; the caller then closes the database and exits. Throws what {@link startServer} throws.
  */
 export async function serve(
-  deps: ServerDeps,
+  deps: Deps,
   options: ServerOptions = {},
   onListening?: (server: RunningServer) => void,
 ): Promise<void> {

@@ -1,8 +1,7 @@
 import type { Config } from '../shared/config/config.ts';
 import { isReady } from '../shared/db/migrate.ts';
 import { closeReader, openReader } from '../shared/db/reader.ts';
-import { withTables } from '../shared/db/tables.ts';
-import { createDeps, type Deps, type ServerDeps } from '../shared/deps.ts';
+import { createDeps, type Deps } from '../shared/deps.ts';
 import { openDatabase } from '../shared/files/open.ts';
 import { prepareVerifier } from '../shared/keys/verify.ts';
 import { openLimits } from '../shared/limits/limits.ts';
@@ -25,7 +24,7 @@ export type Service = Serving & {
 };
 
 /** Prepares everything for answering requests. Throws `bad_config` if keys would be sent unencrypted. */
-export function createService(deps: ServerDeps, log: Log, portal?: PortalServices): Service {
+export function createService(deps: Deps, log: Log, portal?: PortalServices): Service {
   const { db, clock, config } = deps;
   const transport = readTransport(config);
   const report = reportTo(log);
@@ -65,7 +64,7 @@ export function refuseUncaught({ nextRequestId, log }: Service, error: unknown):
 
 /** Opens the connection of the pages to the database, which must exist and be current. Throws `refused`. */
 function openForPages(config: Config): Deps {
-  return createDeps(withTables(openDatabase(config.databasePath, 'pages')), config);
+  return createDeps(openDatabase(config.databasePath, 'pages'), config);
 }
 
 /** The caller closes the database. */

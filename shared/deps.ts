@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
-import type { Db, Opened } from './db/connect.ts';
+import type { Db } from './db/connect.ts';
 import { isMailAddress } from './mail/address.ts';
 import type { Mailer } from './mail/send.ts';
 import { type Random, systemRandom } from './random.ts';
@@ -21,14 +21,11 @@ export type Deps = {
   approvalLeaseMs: number;
 };
 
-/** {@link Deps} of the server, whose database is opened without Drizzle. */
-export type ServerDeps = Omit<Deps, 'db'> & { db: Opened };
-
 /** The lease of an approval attempt in milliseconds: twice the time limit of a delivery. */
 export const APPROVAL_LEASE_MS = 120_000;
 
 /** Builds the dependencies of a real program: the machine's clocks and randomness, and mail as configured. */
-export function createDeps<Database extends Opened>(db: Database, config: Config): ServerDeps & { db: Database } {
+export function createDeps(db: Db, config: Config): Deps {
   return { db, random: systemRandom, approvalLeaseMs: APPROVAL_LEASE_MS, ...createMailDeps(config) };
 }
 

@@ -1,7 +1,6 @@
 import type { Actor } from './actor.ts';
 import type { Tx } from './db/connect.ts';
-import type { EventName, Subject } from './db/event-columns.ts';
-import { type EventData, events } from './db/schema/events.ts';
+import { type EventData, type EventName, events, type Subject } from './db/schema/events.ts';
 
 /** Who acts, and when. */
 export type Act = { by: Actor; atMs: number };

@@ -2,9 +2,16 @@ import { and, desc, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm'
 import { ACTOR_KINDS, actorText } from './actor.ts';
 import { parseIsoTime } from './clock.ts';
 import type { Db } from './db/connect.ts';
-import { EVENTS, type EventName, type KeyEventName, type Subject } from './db/event-columns.ts';
 import { guardDatabase } from './db/faults.ts';
-import { type EventData, events, type KeyChanges } from './db/schema/events.ts';
+import {
+  EVENTS,
+  type EventData,
+  type EventName,
+  events,
+  type KeyChanges,
+  type KeyEventName,
+  type Subject,
+} from './db/schema/events.ts';
 import { erasedProfiles, profileNames, profiles } from './db/schema/profiles.ts';
 import { parseDuration } from './keys/inputs.ts';
 import { VOIDING_CHANGES } from './keys/key.ts';

@@ -6,7 +6,6 @@ import { createProgram } from '../cli/program.ts';
 import { createMetrics } from '../server/observability/metrics.ts';
 import { systemClock } from '../shared/clock.ts';
 import { VARIABLES } from '../shared/config/config.ts';
-import { withTables } from '../shared/db/tables.ts';
 import { DOCUMENTED_CODES, refusalOf } from '../shared/errors.ts';
 import { openDatabase } from '../shared/files/open.ts';
 import { EXIT_CODES } from '../shared/refusals.ts';
@@ -33,7 +32,7 @@ function leavesOf(command: Command, path: readonly string[] = []): Rows {
 
 async function metricRows(): Promise<Rows> {
   const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-docs-'));
-  const db = withTables(openDatabase(join(folder, 'profiles.db'), 'serve'));
+  const db = openDatabase(join(folder, 'profiles.db'), 'serve');
   const text = await createMetrics({ db, clock: systemClock }).read();
   db.$client.close();
   rmSync(folder, { recursive: true });

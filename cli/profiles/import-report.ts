@@ -1,8 +1,7 @@
 import type { Clock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { ImportStatus } from '../../shared/files/status.ts';
 import type { ImportOptions } from '../../shared/profiles/import/batches.ts';
-import type { ImportOutcome, RefusedLine } from '../../shared/profiles/import/report.ts';
+import type { ImportOutcome, LastImport, RefusedLine } from '../../shared/profiles/import/report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { ageText, counted, notice, print, printJson } from '../terminal/output.ts';
 import { createProgress, type ProgressLine } from '../terminal/progress.ts';
@@ -138,7 +137,7 @@ function failureOf({ imported, deleted, details }: ImportOutcome, refusedCount: 
 }
 
 /** An import in `status`, such as `3h ago, by ada (on the box): 200000 lines, 3 refused`. */
-export function lastImportText(last: ImportStatus | null, nowMs: number): string {
+export function lastImportText(last: LastImport | null, nowMs: number): string {
   if (last === null) return 'none';
   return `${ageText(last.at, nowMs)} ago, by ${last.by}: ${counted(last.lines, 'line')}, ${last.refused} refused`;
 }

@@ -52,14 +52,11 @@ const UNKNOWN = { url: null, ready: null, startedAt: null, requests: null };
 
 /**
  * Asks the server about its state, and returns a warning if it does not respond as it should. `isServed` says whether a server
- * holds the lock of the database; if null (unknown), the server counts as running if it responds.
+ * holds the lock of the database.
  */
-export async function askState(
-  config: Config,
-  isServed: boolean | null,
-): Promise<{ state: ServerState; warning: string[] }> {
-  let state: ServerState = { running: isServed !== false, ...UNKNOWN };
-  if (isServed === false) return { state, warning: [] };
+export async function askState(config: Config, isServed: boolean): Promise<{ state: ServerState; warning: string[] }> {
+  let state: ServerState = { running: isServed, ...UNKNOWN };
+  if (!isServed) return { state, warning: [] };
   try {
     const url = serverUrl(config, '/readyz');
     const { status } = await askServer(url);
@@ -69,7 +66,6 @@ export async function askState(
     return { state, warning: [] };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    if (isServed === null) return { state: { running: false, ...UNKNOWN }, warning: [] };
     return { state, warning: [`A server is using the database, but doesn't answer: ${error.message}`] };
   }
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { addAdmin } from '../../shared/admins.ts';
 import { readConfig } from '../../shared/config/config.ts';
-import { withTables } from '../../shared/db/tables.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
 import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
 import { openDatabase } from '../../shared/files/open.ts';
@@ -55,7 +54,7 @@ async function runDemo(folder: string): Promise<void> {
   });
   const db = openDatabase(config.databasePath, 'serve');
   using _ = db.$client;
-  const deps = createDeps(withTables(db), config);
+  const deps = createDeps(db, config);
   const imported = await importSample(deps);
   const identifier = await issueKey(deps);
   const invitation = await inviteAdmin(deps);

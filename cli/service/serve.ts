@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { ServerOptions } from '../../server/main.ts';
 import { configWarnings } from '../../shared/config/check.ts';
-import { createDeps, type ServerDeps } from '../../shared/deps.ts';
+import { createDeps, type Deps } from '../../shared/deps.ts';
 import { configOf, globalsOf, withOpenDatabase } from '../context.ts';
 import { outputColumns, print } from '../terminal/output.ts';
 import { vacuumCommand } from './own-program.ts';
@@ -33,7 +33,7 @@ Example:
 }
 
 /** Runs the server for a person at a terminal: prints its URL and warnings. */
-async function serveOnTerminal(deps: ServerDeps, options: ServerOptions): Promise<void> {
+async function serveOnTerminal(deps: Deps, options: ServerOptions): Promise<void> {
   const { config, clock } = deps;
   const { serve } = await import('../../server/main.ts');
   await serve(deps, options, ({ url }) => {

@@ -1,5 +1,5 @@
 import type { Reader } from '../../shared/db/reader.ts';
-import type { ServerDeps } from '../../shared/deps.ts';
+import type { Deps } from '../../shared/deps.ts';
 import type { Verifier } from '../../shared/keys/verify.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
 import type { Leaderboard } from '../../shared/profiles/board.ts';
@@ -18,7 +18,7 @@ export type Connections = {
 
 /** The services of the plugins and routes of the serving application. */
 export type Serving = {
-  deps: ServerDeps;
+  deps: Deps;
   transport: Transport;
   reader: Reader;
   log: Log;

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { z } from 'zod';
-import { onceUnlocked, whenUnlocked } from '../../shared/db/when-unlocked.ts';
+import { whenUnlocked } from '../../shared/db/write.ts';
 import { AppError, isForOperator, refusalOf } from '../../shared/errors.ts';
 import { handOver } from '../../shared/sign-in/hand-over.ts';
 import { parseJson } from '../../shared/text.ts';
@@ -91,7 +91,7 @@ function admit(services: PortalServices, request: Request): Call {
   if (isTokenUseDue(access.clock.nowMs(), token)) {
     const note = () => noteTokenUse(access, token);
     const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
-    runInBackground(background, () => onceUnlocked(access.db.$client, note), onFault);
+    runInBackground(background, () => whenUnlocked(access.db.$client).then(note), onFault);
   }
   return { request, token, services };
 }

@@ -1,7 +1,6 @@
 import { within } from '../../shared/clock.ts';
-import type { BackendRight } from '../../shared/db/people-columns.ts';
-import { withTables } from '../../shared/db/tables.ts';
-import { whenUnlocked } from '../../shared/db/when-unlocked.ts';
+import type { BackendRight } from '../../shared/db/schema/people.ts';
+import { whenUnlocked } from '../../shared/db/write.ts';
 import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
 import { AppError } from '../../shared/errors.ts';
 import { openDatabase } from '../../shared/files/open.ts';
@@ -71,7 +70,7 @@ export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' 
     try {
       keepOpen(request, ARRIVAL_SECONDS);
       const body = await readBody(request);
-      const db = withTables(openDatabase(config.databasePath, 'pages'));
+      const db = openDatabase(config.databasePath, 'pages');
       try {
         const { details: _, ...result } = await importProfiles({ db, clock }, piecesOf(body), {
           merge: mode === 'merge',

@@ -1,12 +1,10 @@
-import { actorText, SERVICE } from '../../shared/actor.ts';
 import type { Clock } from '../../shared/clock.ts';
-import type { Opened } from '../../shared/db/connect.ts';
+import type { Db } from '../../shared/db/connect.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { readLastBackup } from '../../shared/files/copy.ts';
 import { databaseSize, readDiskRoom } from '../../shared/files/disk.ts';
-import { type ImportKind, readLastImport } from '../../shared/profiles/last-import.ts';
-import { createProfileCounter } from '../../shared/profiles/list.ts';
+import { type ImportKind, readLastImport } from '../../shared/profiles/import/report.ts';
 import { readKeyStats } from '../../shared/usage/stats.ts';
 import { VERSION } from '../../shared/version.ts';
 
@@ -21,16 +19,14 @@ export type Metrics = {
 };
 
 /** Creates metrics that count from zero. */
-export function createMetrics({ db, clock }: { db: Opened; clock: Clock }): Metrics {
+export function createMetrics({ db, clock }: { db: Db; clock: Clock }): Metrics {
   const counts = createCounts();
   const startedAtMs = clock.nowMs();
-  const countProfiles = createProfileCounter({ db, clock });
   return {
     count: (route, status, code, milliseconds) => countAnswer(counts, route, status, code, milliseconds),
     read: async () =>
       printFamilies([
         ...requestFamilies(counts),
-        profileFamily(await countProfiles()),
         ...keyFamilies(db, clock.nowMs()),
         ...importFamilies(db, clock.nowMs()),
         backupFamily(db, clock.nowMs()),
@@ -78,17 +74,8 @@ function durationSamples(routes: Counts['routes']): Sample[] {
   });
 }
 
-function profileFamily(profiles: number): Family {
-  return {
-    name: 'profile_lookup_profiles',
-    help: 'Profiles, banned ones included; counted at most once a minute.',
-    type: 'gauge',
-    samples: [[{}, profiles]],
-  };
-}
-
 /** Metrics of keys, approvals and mails, read from the database because commands change them too. */
-function keyFamilies(db: Opened, nowMs: number): Family[] {
+function keyFamilies(db: Db, nowMs: number): Family[] {
   const { states, oldestPendingAt, attempts, mails } = readKeyStats(db, nowMs);
   const { open, ...ended } = attempts;
   return [
@@ -125,7 +112,7 @@ function keyFamilies(db: Opened, nowMs: number): Family[] {
   ];
 }
 
-function backupFamily(db: Opened, nowMs: number): Family {
+function backupFamily(db: Db, nowMs: number): Family {
   const atMs = Date.parse(readLastBackup(db.$client)?.at ?? '');
   return {
     name: 'profile_lookup_last_backup_age_seconds',
@@ -222,27 +209,27 @@ function increase<K>(map: Map<K, number>, key: K, by: number): void {
 }
 
 /** Metrics of the last import that changed something, and of the last one from a backend; no samples if there was none. */
-function importFamilies(db: Opened, nowMs: number): Family[] {
+function importFamilies(db: Db, nowMs: number): Family[] {
   return [
     ...familiesOf(db, 'import', 'import', nowMs),
     ...familiesOf(db, 'feed', "import by a backend's request", nowMs),
   ];
 }
 
-function familiesOf(db: Opened, kind: ImportKind, named: string, nowMs: number): Family[] {
-  const last = guardDatabase(db.$client.filename, () => readLastImport(db, kind));
+function familiesOf(db: Db, kind: ImportKind, named: string, nowMs: number): Family[] {
+  const last = guardDatabase(db.$client.filename, () => readLastImport(db.$client, kind));
   const gauge = (name: string, help: string, samples: Sample[]): Family => ({
     name: `profile_lookup_last_${kind}_${name}`,
     help: `${help} Absent if none has ever changed anything.`,
     type: 'gauge',
     samples: last === null ? [] : samples,
   });
-  const { atMs = 0, by = SERVICE, lines = 0, refused = 0 } = last ?? {};
+  const { at = '', by = '', lines = 0, refused = 0 } = last ?? {};
   return [
-    gauge('age_seconds', `Seconds since the last ${named} ended.`, [[{}, Math.max(0, nowMs - atMs) / 1000]]),
+    gauge('age_seconds', `Seconds since the last ${named} ended.`, [[{}, Math.max(0, nowMs - Date.parse(at)) / 1000]]),
     gauge('lines', `Lines of the last ${named}.`, [[{}, lines]]),
     gauge('refused_lines', `Lines of the last ${named} that were refused.`, [[{}, refused]]),
-    gauge('info', `Who ran the last ${named}, as a label.`, [[{ by: actorText(by, 'operator') }, 1]]),
+    gauge('info', `Who ran the last ${named}, as a label.`, [[{ by }, 1]]),
   ];
 }
 

@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia';
-import { onceUnlocked, whenUnlocked } from '../../shared/db/when-unlocked.ts';
-import { lockDeadline, whenFree } from '../../shared/db/write.ts';
+import { lockDeadline, whenFree, whenUnlocked } from '../../shared/db/write.ts';
 import { AppError } from '../../shared/errors.ts';
 import { networkOf } from '../../shared/net.ts';
 import { isUseDue, noteUse, readSignIn } from '../../shared/sign-in/sessions.ts';
@@ -166,7 +165,7 @@ function identifyVisitor(page: PageContext): void {
   if (!isUseDue(nowMs, session)) return;
   const onFault = (cause: unknown) =>
     services.report('warn', 'The last use of a session could not be recorded.', cause);
-  const note = () => onceUnlocked(access.db.$client, () => noteUse(access, session));
+  const note = () => whenUnlocked(access.db.$client).then(() => noteUse(access, session));
   runInBackground(services.background, note, onFault);
 }
 

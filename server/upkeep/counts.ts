@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { type Sqlite, withBusyTimeout } from '../../shared/db/connect.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
-import { openBeside } from '../../shared/db/open-beside.ts';
+import { openBeside } from '../../shared/db/migrate.ts';
 import { prepareWrite } from '../../shared/db/write.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Limits } from '../../shared/limits/limits.ts';

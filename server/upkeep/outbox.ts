@@ -1,9 +1,9 @@
 import { within } from '../../shared/clock.ts';
-import { dropErasedProfiles } from '../../shared/db/erasures.ts';
+import { withTables } from '../../shared/db/connect.ts';
+import { dropErasedProfiles } from '../../shared/db/facts.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
-import { openBeside } from '../../shared/db/open-beside.ts';
-import { withTables } from '../../shared/db/tables.ts';
-import { onceUnlocked } from '../../shared/db/when-unlocked.ts';
+import { openBeside } from '../../shared/db/migrate.ts';
+import { whenUnlocked } from '../../shared/db/write.ts';
 import type { AppError } from '../../shared/errors.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { sweepSignIns } from '../../shared/sign-in/sessions.ts';
@@ -86,7 +86,7 @@ async function doChores({ deps: { clock, config }, log }: Search): Promise<boole
   using beside = openBeside(config.databasePath);
   const nowMs = clock.nowMs();
   return guardDatabase(config.databasePath, () => {
-    const db = withTables({ $client: beside });
+    const db = withTables(beside);
     if (config.mail !== null) storeReminders(db, nowMs, config);
     dropOldMails(db, nowMs, reportTo(log));
     return [dropOldUsage(beside, nowMs), dropErasedProfiles(beside, nowMs)].includes(true);
@@ -107,7 +107,8 @@ export function startSweepTimer(
   return repeat(async () => {
     try {
       const { access } = portal;
-      await onceUnlocked(access.db.$client, () => sweepSignIns(access));
+      await whenUnlocked(access.db.$client);
+      sweepSignIns(access);
     } catch (cause) {
       report('warn', 'Expired sessions could not be deleted.', cause);
     }

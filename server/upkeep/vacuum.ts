@@ -1,7 +1,6 @@
-import type { ServerDeps } from '../../shared/deps.ts';
+import type { Deps } from '../../shared/deps.ts';
 import { AppError, fileRefusal } from '../../shared/errors.ts';
-import { logBytes, MAX_LOG_BYTES } from '../../shared/files/log.ts';
-import { isVacuumWanted } from '../../shared/files/vacuum.ts';
+import { isVacuumWanted, logBytes, MAX_LOG_BYTES } from '../../shared/files/disk.ts';
 import type { Log } from '../observability/log.ts';
 import { type Repeating, repeat } from './repeating.ts';
 
@@ -24,7 +23,7 @@ type Child = { kill: (signal: 'SIGKILL') => void };
  * child, which leaves the database unchanged.
  */
 export function startVacuumTimer(
-  { db, clock }: ServerDeps,
+  { db, clock }: Deps,
   log: Log,
   { command, everyMs = EVERY_MS }: VacuumOptions,
 ): Repeating {
@@ -64,7 +63,7 @@ const LOG_PAUSE_MS = 10_000;
  * Has a child process empty the write-ahead log when it has grown long: a checkpoint in the server would hold up every
  * request. A failure is logged once, and tried again after a pause; the last connection that is closed empties the log, too.
  */
-export function startLogTimer({ config }: Pick<ServerDeps, 'config'>, log: Log, { command }: VacuumOptions): Repeating {
+export function startLogTimer({ config }: Pick<Deps, 'config'>, log: Log, { command }: VacuumOptions): Repeating {
   let isFailing = false;
   return repeat(async () => {
     if (logBytes(config.databasePath) < MAX_LOG_BYTES) return LOOK_MS;

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { realPath } from '../db/real-path.ts';
+import { realPath } from '../db/file.ts';
 import { AppError } from '../errors.ts';
 
 /** A file that a person has named by the flag or variable `name`; `code` is the code of its errors. */

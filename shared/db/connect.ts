@@ -1,19 +1,27 @@
-import { constants, Database, SQLiteError } from 'bun:sqlite';
+import { Database, SQLiteError } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
+import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { systemClock } from '../clock.ts';
-import { makeFileLike } from './owner.ts';
-import { isImmutable, realPath } from './real-path.ts';
+import { makeFileLike } from './file.ts';
 
 /** A bare SQLite connection, which only `shared/` uses. */
 export type Sqlite = Database;
 
-/** The open main database without Drizzle; the server needs no more. */
-export type Opened = { $client: Sqlite };
+/** The open main database. */
+export type Db = BunSQLiteDatabase & { $client: Sqlite };
 
-/** The open main database with Drizzle (`withTables`). */
-export type Db = BunSQLiteDatabase & Opened;
+/** Wraps an open connection to the main database in Drizzle. */
+export function withTables(sqlite: Sqlite): Db {
+  // Drizzle would have SQLite compile each statement again, which takes longer than running most of them. These are all that
+  // it uses of a connection, which caches statements until it is closed.
+  const client = {
+    prepare: (text: string) => sqlite.query(text),
+    transaction: sqlite.transaction.bind(sqlite),
+    exec: sqlite.exec.bind(sqlite),
+  };
+  return Object.assign(drizzle(client as Sqlite), { $client: sqlite });
+}
 
 declare const IS_IN_TRANSACTION: unique symbol;
 
@@ -35,17 +43,10 @@ const BARE_BUSY_TIMEOUT_MS = 10_000;
 
 /**
  * Opens an existing file without checking its schema or changing its journal mode: for copies, backups, and a database
- * that a restore will replace. `immutable` reads the main file alone and creates no files beside it.
+ * that a restore will replace.
  */
-export function openBare(
-  path: string,
-  access: 'read' | 'write' | 'immutable',
-  busyTimeoutMs = BARE_BUSY_TIMEOUT_MS,
-): Sqlite {
-  const sqlite =
-    access === 'immutable'
-      ? connectImmutable(path)
-      : new Database(path, { readonly: access === 'read', readwrite: access === 'write', strict: true });
+export function openBare(path: string, access: 'read' | 'write', busyTimeoutMs = BARE_BUSY_TIMEOUT_MS): Sqlite {
+  const sqlite = new Database(path, { readonly: access === 'read', readwrite: access === 'write', strict: true });
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   sqlite.run('PRAGMA trusted_schema = OFF');
   if (access === 'write') prepareWrites(sqlite);
@@ -71,36 +72,21 @@ export function openFile(path: string, busyTimeoutMs: number, opening: Opening =
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       makeFileLike(dirname(path), path);
     }
-    return orClose(connect(path, create), (sqlite) => prepareConnection(sqlite, busyTimeoutMs, opening));
+    const sqlite = new Database(path, { readwrite: true, create, strict: true });
+    return orClose(sqlite, () => prepareConnection(sqlite, busyTimeoutMs, opening));
   } finally {
     process.umask(umask);
   }
 }
 
 /** Returns the function's result for a newly opened connection, and closes the connection if the function throws. */
-export function orClose<T>(sqlite: Sqlite, act: (sqlite: Sqlite) => T): T {
+export function orClose<T>(sqlite: Sqlite, act: () => T): T {
   try {
-    return act(sqlite);
+    return act();
   } catch (error) {
     sqlite.close();
     throw error;
   }
-}
-
-/** Opens an empty database in memory. Touches no file or folder, not even the current one. */
-export function openInMemory(): Sqlite {
-  return prepareConnection(new Database(':memory:', { strict: true }), 0, {});
-}
-
-function connect(path: string, create: boolean): Sqlite {
-  return isImmutable(path) ? connectImmutable(path) : new Database(path, { readwrite: true, create, strict: true });
-}
-
-function connectImmutable(path: string): Sqlite {
-  const url = `${Bun.pathToFileURL(realPath(path)).href}?immutable=1`;
-  const sqlite = new Database(url, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
-  // Callers expect the path in `filename`, not the URL.
-  return Object.defineProperty(sqlite, 'filename', { value: path });
 }
 
 function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, { check, isDurable = true }: Opening): Sqlite {
@@ -167,7 +153,7 @@ export function withBusyTimeout<T>(sqlite: Sqlite, timeoutMs: number, act: () =>
 
 /**
  * Switches automatic checkpoints off: within a COMMIT they copy the write-ahead log into the database, which in the server
- * would hold up every request for as long as the disk takes. Somebody else has to do it (`shared/files/log.ts`).
+ * would hold up every request for as long as the disk takes. Somebody else has to do it (`shared/files/disk.ts`).
  */
 export function leaveLogAlone(sqlite: Sqlite): void {
   sqlite.run('PRAGMA wal_autocheckpoint = 0');

@@ -1,7 +1,7 @@
 import { constants, SQLiteError } from 'bun:sqlite';
 import { AppError, fileRefusal } from '../errors.ts';
 import type { Sqlite } from './connect.ts';
-import { foreignOwner } from './owner.ts';
+import { foreignOwner } from './file.ts';
 
 /**
  * Runs a function and turns errors of SQLite and the file system into AppErrors: `busy` for a lock, `refused` for a

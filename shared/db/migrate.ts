@@ -1,9 +1,7 @@
-import { readdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
 import first from '../../drizzle/0001.sql' with { type: 'text' };
 import { type AppError, fileRefusal } from '../errors.ts';
-import type { Sqlite } from './connect.ts';
-import { realPath } from './real-path.ts';
+import { leaveLogAlone, type Opening, openFile, type Sqlite } from './connect.ts';
+import { guardDatabase } from './faults.ts';
 
 /**
  * The application id in the file's header, "PLK1". A file with another id belongs to another program and is never
@@ -42,35 +40,8 @@ export function schemaVersion(sqlite: Sqlite): number {
 
 function newerDatabase(path: string, applied: number, known: number): AppError {
   const made = `The database ${path} was made by a newer version of Profile Lookup (schema ${applied}, this version knows ${known})`;
-  const copy = copyOfSchema(path, known);
-  const way =
-    copy === null
-      ? 'upgrade the program.'
-      : `upgrade the program, or discard everything written since the upgrade: "profilectl --db ${path} db restore ${copy}" restores the copy that was made before it.`;
-  return fileRefusal(`${made}; ${way}`);
-}
-
-/**
- * The newest copy that was made beside a database before its schema was raised above `known`; null if there is none.
- */
-function copyOfSchema(path: string, known: number): string | null {
-  const file = realPath(path);
-  const start = `${basename(file)}.before-schema-`;
-  const copies = namesIn(dirname(file)).flatMap((name) => {
-    const [, schema, time] =
-      /^(\d+)-(\d{8}T\d{6}\.\d{3}Z)$/.exec(name.startsWith(start) ? name.slice(start.length) : '') ?? [];
-    return schema !== undefined && time !== undefined && Number(schema) <= known + 1 ? [{ name, time }] : [];
-  });
-  const newest = copies.sort((a, b) => (a.time < b.time ? 1 : -1))[0];
-  return newest === undefined ? null : join(dirname(file), newest.name);
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+  const way = `upgrade the program, or restore the copy that was made before the upgrade, ${path}.before-schema-*, which has nothing written since`;
+  return fileRefusal(`${made}; ${way}.`);
 }
 
 /**
@@ -124,4 +95,20 @@ export function isReady(sqlite: Sqlite): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Opens another connection to an existing main database with the current schema. By default it does not wait for locks.
+ * Throws `refused` for any other file, and `busy`. Never creates a file, so a database that was removed is not replaced
+ * by an empty one.
+ */
+export function openBeside(path: string, busyTimeoutMs = 0, opening: Pick<Opening, 'isDurable'> = {}): Sqlite {
+  const check = (sqlite: Sqlite) => {
+    if (schemaState(sqlite, path) !== 'current') throw fileRefusal(`The database ${path} is not current.`);
+  };
+  return guardDatabase(path, () => {
+    const sqlite = openFile(path, busyTimeoutMs, { ...opening, check, create: false });
+    leaveLogAlone(sqlite);
+    return sqlite;
+  });
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { Sqlite } from './connect.ts';
 import { databaseFault } from './faults.ts';
-import { openBeside } from './open-beside.ts';
+import { openBeside } from './migrate.ts';
 
 /**
  * The server's read connection. The requests of one turn of the event loop share a read transaction, called a view,

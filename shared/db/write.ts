@@ -12,7 +12,6 @@ export function write<T>(db: Db, act: (tx: Tx) => T): T {
   return guardDatabase(db.$client.filename, () =>
     db.$client
       .transaction(() => {
-        // The transaction gets the same object, so that queries cached for the database (prepared-query.ts) work in it.
         if (!isInTransaction(db)) throw new Error('the transaction has not begun');
         const result = act(db);
         if (result instanceof Promise)
@@ -95,4 +94,9 @@ function beginNow(sqlite: Sqlite, isLast: boolean): boolean {
     if (isLast || !(error instanceof AppError) || error.code !== 'busy') throw error;
     return false;
   }
+}
+
+/** Waits until no other process holds the lock, so that a write right afterwards gets it. Throws `busy` at `untilMs`. */
+export function whenUnlocked(sqlite: Sqlite, untilMs?: number): Promise<void> {
+  return whenFree(sqlite, () => {}, untilMs);
 }

@@ -1,6 +1,6 @@
 import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
-import { noteErasedProfile, noteErasure } from '../db/erasures.ts';
+import { noteErasedProfile, noteErasure } from '../db/facts.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { type Act, addEvent } from '../events.ts';

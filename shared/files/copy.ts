@@ -2,11 +2,11 @@ import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync
 import { dirname, resolve } from 'node:path';
 import { userName } from '../actor.ts';
 import { isoTime, systemClock } from '../clock.ts';
-import { openBare, type Sqlite } from '../db/connect.ts';
+import { beginSnapshot, type Db, openBare, type Sqlite } from '../db/connect.ts';
 import { readFact, storeFact } from '../db/facts.ts';
 import { databaseFault, guardDatabase, hasFailedOnDisk, isDamage } from '../db/faults.ts';
+import { realPath } from '../db/file.ts';
 import { schemaState, schemaVersion } from '../db/migrate.ts';
-import { realPath } from '../db/real-path.ts';
 import { prepareWrite } from '../db/write.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 
@@ -34,7 +34,7 @@ export function verifyFile(path: string, access: 'read' | 'write', name = path):
 }
 
 /** The problems that SQLite finds in a database: pages, indexes and CHECK constraints; without any, foreign keys. */
-export function damages(sqlite: Sqlite): string[] {
+function damages(sqlite: Sqlite): string[] {
   try {
     const pages = sqlite.query('PRAGMA integrity_check').all() as { integrity_check: string }[];
     const faults = pages.map((row) => row.integrity_check).filter((text) => text !== 'ok');
@@ -48,8 +48,21 @@ export function damages(sqlite: Sqlite): string[] {
   }
 }
 
-/** Counts the profiles and keys of a database. */
-export function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
+/**
+ * Checks pages, indexes, references and CHECK constraints, one of which says that each approved key has the hash of its
+ * secret. Each fault is a clause without private data. Everything is read from one snapshot, so others may write
+ * meanwhile. Throws `busy`, and `refused` for a file that can't be read.
+ */
+export function checkDatabase({ $client: sqlite }: Db): { faults: string[]; profiles: number; keys: number } {
+  return guardDatabase(sqlite.filename, () => {
+    using _ = beginSnapshot(sqlite);
+    const faults = damages(sqlite);
+    // Damaged pages can't be counted.
+    return faults.length > 0 ? { faults, profiles: 0, keys: 0 } : { faults, ...countRows(sqlite) };
+  });
+}
+
+function countRows(sqlite: Sqlite): { profiles: number; keys: number } {
   return sqlite
     .query('SELECT (SELECT count(*) FROM profiles) AS profiles, (SELECT count(*) FROM api_keys) AS keys')
     .get() as { profiles: number; keys: number };

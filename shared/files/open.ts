@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
-import { leaveLogAlone, type Opened, openFile, orClose, type Sqlite } from '../db/connect.ts';
-import { guardDatabase } from '../db/faults.ts';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Db, leaveLogAlone, openBare, openFile, orClose, type Sqlite, withTables } from '../db/connect.ts';
+import { databaseFault, guardDatabase } from '../db/faults.ts';
+import { foreignOwner, makeFileLike, realPath } from '../db/file.ts';
 import { MIGRATIONS, migrate, type SchemaState, schemaState } from '../db/migrate.ts';
-import { foreignOwner } from '../db/owner.ts';
 import { type AppError, fileRefusal } from '../errors.ts';
 import { copyBeforeMigration } from './copy.ts';
-import { refuseServed } from './lock.ts';
 
 /**
  * How a process uses the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
@@ -32,12 +32,7 @@ const MIGRATION_TIMEOUT_MS = 600_000;
  * files get mode 0600, a new folder 0700. An existing database is copied before it is migrated, and `onCopied` is called with
  * the path of the copy. With `mustExist` a missing or empty file is refused in every mode.
  */
-export function openDatabase(
-  path: string,
-  mode: OpenMode,
-  onCopied = (_copy: string) => {},
-  mustExist = false,
-): Opened {
+export function openDatabase(path: string, mode: OpenMode, onCopied = (_copy: string) => {}, mustExist = false): Db {
   const isNeeded = mustExist || mode === 'use' || mode === 'pages' || mode === 'look';
   if (isNeeded && !existsSync(path)) throw missingDatabase(path, mode);
   return guardDatabase(path, () => {
@@ -54,7 +49,7 @@ export function openDatabase(
         throw fileRefusal(sentence);
       }
       if (mode === 'serve' || mode === 'pages') leaveLogAlone(sqlite);
-      return { $client: sqlite };
+      return withTables(sqlite);
     });
   });
 }
@@ -77,4 +72,59 @@ function migrateAsOne(sqlite: Sqlite, path: string, busyTimeoutMs: number, onCop
   sqlite.run(`PRAGMA busy_timeout = ${MIGRATION_TIMEOUT_MS}`);
   migrate(sqlite, path, MIGRATIONS, (applied) => onCopied(copyBeforeMigration(path, applied)));
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+}
+
+// A database has at most one server. It holds SQLite's lock of an empty file beside the database, which the operating
+// system releases with the process. A restore holds the same lock.
+
+function lockPathOf(databasePath: string): string {
+  return `${realPath(databasePath)}.lock`;
+}
+
+/**
+ * Takes the lock until the result is closed or the process ends. Throws `refused` if another server holds it.
+ */
+export function lockForServing(databasePath: string): { close: () => void } {
+  const path = lockPathOf(databasePath);
+  return guardDatabase(path, () => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFileLike(dirname(path), path);
+    const lock = openBare(path, 'write', 0);
+    try {
+      // Nothing is ever written to the file, so it needs no journal beside it.
+      lock.run('PRAGMA journal_mode = MEMORY');
+      lock.run('BEGIN EXCLUSIVE');
+      return lock;
+    } catch (error) {
+      lock.close();
+      throw databaseFault(path, error)?.code === 'busy' ? alreadyServed(databasePath) : error;
+    }
+  });
+}
+
+/** Throws `refused` while a server runs on this database. */
+export function refuseServed(databasePath: string): void {
+  if (isServed(databasePath)) throw alreadyServed(databasePath);
+}
+
+function alreadyServed(databasePath: string): AppError {
+  return fileRefusal(`A server is running on ${databasePath}; stop it first: a database can have only one server.`);
+}
+
+/** Whether a server holds the lock of this database; takes no lock. */
+export function isServed(databasePath: string): boolean {
+  const path = lockPathOf(databasePath);
+  let lock: Sqlite | null = null;
+  try {
+    lock = openBare(path, 'read', 0);
+    lock.query('SELECT 1 FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    const fault = databaseFault(path, error);
+    if (fault?.code === 'busy') return true;
+    if ((error as { code?: string }).code === 'SQLITE_CANTOPEN') return false;
+    throw fault ?? error;
+  } finally {
+    lock?.close();
+  }
 }

@@ -1,48 +1,42 @@
 import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { actorText } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { certificateWarning } from '../config/check.ts';
 import { looseModes } from '../config/files.ts';
-import type { Opened } from '../db/connect.ts';
+import type { Db } from '../db/connect.ts';
 import { readFact } from '../db/facts.ts';
 import { guardDatabase } from '../db/faults.ts';
+import { realPath } from '../db/file.ts';
 import { MIGRATIONS } from '../db/migrate.ts';
-import { realPath } from '../db/real-path.ts';
-import { withTables } from '../db/tables.ts';
-import type { ServerDeps } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 import { expiringKeys } from '../keys/record.ts';
 import { type MailStatus, mailWarnings, readMailStatus } from '../mail/outbox.ts';
-import { type ImportKind, readLastImport } from '../profiles/last-import.ts';
+import { type LastImport, readLastImport } from '../profiles/import/report.ts';
 import { countProfiles } from '../profiles/list.ts';
 import { MAILS_PER_HOUR } from '../sign-in/codes.ts';
 import { countSignIns } from '../sign-in/sessions.ts';
 import { type KeyStats, readKeyStats } from '../usage/stats.ts';
 import { versionText } from '../version.ts';
 import { type LastBackup, readLastBackup } from './copy.ts';
-import { type DiskRoom, databaseSize, diskWarning, readDiskRoom } from './disk.ts';
-import { isServed } from './lock.ts';
-import { isVacuumWanted, vacuumRoomFault } from './vacuum.ts';
-
-/** When an import ended, who ran it, and how many lines it read and refused. */
-export type ImportStatus = { at: string; by: string; lines: number; refused: number };
+import { type DiskRoom, databaseSize, diskWarning, isVacuumWanted, readDiskRoom, vacuumRoomFault } from './disk.ts';
+import { isServed } from './open.ts';
 
 /** The state of the service, except for what only a running server knows. */
 export type Status = {
   version: string;
   schema: number;
-  /** Whether a server holds the lock of this database; null on a read-only disk, where servers take no lock. */
-  isServed: boolean | null;
+  /** Whether a server holds the lock of this database. */
+  isServed: boolean;
   database: { path: string; bytes: number; walBytes: number };
   disk: DiskRoom | null;
   profiles: { total: number; banned: number };
   keys: KeyStats['states'];
   queue: { pending: number; oldestAt: string | null };
   openAttempts: number;
-  lastImport: ImportStatus | null;
+  lastImport: LastImport | null;
   /** The last import by a backend that changed something. */
-  lastFeed: ImportStatus | null;
+  lastFeed: LastImport | null;
   lastBackup: LastBackup | null;
   /** Databases that a restore or an upgrade kept beside this one; erasures do not reach them. */
   keptCopies: string[];
@@ -61,7 +55,7 @@ const PATIENCE_DAYS = 7;
 const FORESIGHT_DAYS = 30;
 
 /** Inspects the database, the files beside it and the configuration; changes nothing. */
-export function readStatus({ db, clock, config }: ServerDeps): Status {
+export function readStatus({ db, clock, config }: Deps): Status {
   const path = config.databasePath;
   const nowMs = clock.nowMs();
   const { states, oldestPendingAt, attempts } = readKeyStats(db, nowMs);
@@ -69,7 +63,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
   const lastBackup = guardDatabase(path, () => readLastBackup(db.$client));
   const kept = keptCopies(realPath(path));
   const isWanted = isVacuumWanted(db);
-  const mails = readMailStatus(withTables(db), nowMs);
+  const mails = readMailStatus(db, nowMs);
   return {
     version: versionText(),
     schema: MIGRATIONS.length,
@@ -80,8 +74,8 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
     keys: states,
     queue: { pending: states.pending, oldestAt: oldestPendingAt === null ? null : isoTime(oldestPendingAt) },
     openAttempts: attempts.open,
-    lastImport: guardDatabase(path, () => lastImportOf(db, 'import')),
-    lastFeed: guardDatabase(path, () => lastImportOf(db, 'feed')),
+    lastImport: guardDatabase(path, () => readLastImport(db.$client, 'import')),
+    lastFeed: guardDatabase(path, () => readLastImport(db.$client, 'feed')),
     lastBackup,
     keptCopies: kept,
     isVacuumWanted: isWanted,
@@ -104,7 +98,7 @@ export function readStatus({ db, clock, config }: ServerDeps): Status {
 }
 
 /** A warning for an hour after the limit on all sign-in mails was reached. */
-function mailsHeldBack(db: Opened, nowMs: number): string[] {
+function mailsHeldBack(db: Db, nowMs: number): string[] {
   const at = Number(readFact(db.$client, 'sign-in mails held back at') ?? 0);
   if (nowMs - at >= 3_600_000) return [];
   return [
@@ -113,16 +107,8 @@ function mailsHeldBack(db: Opened, nowMs: number): string[] {
 }
 
 /** SQLite reads both numbers from indexes. */
-function countAll(db: Opened, nowMs: number): { total: number; banned: number } {
+function countAll(db: Db, nowMs: number): { total: number; banned: number } {
   return { total: countProfiles(db, {}, nowMs), banned: countProfiles(db, { isBanned: true }, nowMs) };
-}
-
-/** The last import of a kind, as in `status`; null if there was none. */
-export function lastImportOf(db: Opened, kind: ImportKind): ImportStatus | null {
-  const last = readLastImport(db, kind);
-  if (last === null) return null;
-  const { atMs, by, lines, refused } = last;
-  return { at: isoTime(atMs), by: actorText(by, 'operator'), lines, refused };
 }
 
 function backupWarning(last: LastBackup | null, nowMs: number): string[] {
@@ -156,7 +142,7 @@ function queueWarning(oldestAt: number | null, nowMs: number): string[] {
   return days < PATIENCE_DAYS ? [] : [`A request has been waiting for a decision for ${days} days.`];
 }
 
-function expiryWarning(db: Opened, nowMs: number): string[] {
+function expiryWarning(db: Db, nowMs: number): string[] {
   const keys = expiringKeys(db, nowMs, FORESIGHT_DAYS * DAY_MS);
   if (keys.length === 0) return [];
   const named = keys.slice(0, 5);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KEY_STATES, PERMISSIONS, type Permission } from '../db/key-columns.ts';
+import { KEY_STATES, PERMISSIONS, type Permission } from '../db/schema/keys.ts';
 import { AppError, faultOf } from '../errors.ts';
 import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../limits/rate-limit.ts';
 import { codePoints } from '../text.ts';

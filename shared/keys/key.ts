@@ -1,7 +1,6 @@
 import { and, eq, gt, inArray, isNull, lte, or, type SQL } from 'drizzle-orm';
-import type { KeyEventName } from '../db/event-columns.ts';
-import { type AttemptResult, KEY_STATES, type KeyState, type StoredState } from '../db/key-columns.ts';
-import { apiKeys } from '../db/schema/keys.ts';
+import type { KeyEventName } from '../db/schema/events.ts';
+import { type AttemptResult, apiKeys, KEY_STATES, type KeyState, type StoredState } from '../db/schema/keys.ts';
 
 /** The states in which a key has a secret and can be changed, be revoked and expire. Only an Active key's secret works. */
 export const SECRET_HOLDERS = ['Active', 'suspended'] as const satisfies StoredState[];

@@ -1,8 +1,7 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { Person } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import type { KeyState, StoredState } from '../db/key-columns.ts';
-import { apiKeys } from '../db/schema/keys.ts';
+import { apiKeys, type KeyState, type StoredState } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import { isSameAddress } from '../mail/address.ts';
 import { findProfile } from '../profiles/find.ts';

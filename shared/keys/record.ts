@@ -1,11 +1,8 @@
 import { and, asc, eq, gt, inArray, lte, sql } from 'drizzle-orm';
 import type { Actor, Person } from '../actor.ts';
-import type { Db, Opened, Tx } from '../db/connect.ts';
-import type { KeyEventName } from '../db/event-columns.ts';
-import type { KeyState } from '../db/key-columns.ts';
-import type { EventData } from '../db/schema/events.ts';
-import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
-import { withTables } from '../db/tables.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import type { EventData, KeyEventName } from '../db/schema/events.ts';
+import { apiKeys, type KeyState, keyAttempts } from '../db/schema/keys.ts';
 import { AppError, changedSince } from '../errors.ts';
 import { type Act, addEvent } from '../events.ts';
 import { isMailAddress } from '../mail/address.ts';
@@ -92,9 +89,9 @@ export function slotHolders(db: Db | Tx, profileId: number, nowMs: number): ApiK
 }
 
 /** The identifiers of the Active keys that expire within `durationMs` from now, the next one first. */
-export function expiringKeys(db: Opened, nowMs: number, durationMs: number): string[] {
+export function expiringKeys(db: Db, nowMs: number, durationMs: number): string[] {
   const { identifier, state, expiresAt } = apiKeys;
-  const keys = withTables(db)
+  const keys = db
     .select({ identifier })
     .from(apiKeys)
     .where(and(eq(state, 'Active'), gt(expiresAt, nowMs), lte(expiresAt, nowMs + durationMs)))

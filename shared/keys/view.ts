@@ -2,10 +2,15 @@ import { and, asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import type { KeyEventName } from '../db/event-columns.ts';
-import type { AttemptResult, KeyState, Permission, StoredState } from '../db/key-columns.ts';
-import { type EventData, events } from '../db/schema/events.ts';
-import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
+import { type EventData, events, type KeyEventName } from '../db/schema/events.ts';
+import {
+  type AttemptResult,
+  apiKeys,
+  type KeyState,
+  keyAttempts,
+  type Permission,
+  type StoredState,
+} from '../db/schema/keys.ts';
 import { profiles } from '../db/schema/profiles.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { attemptResultAt, hasSecret, MOVES, stateAt } from './key.ts';

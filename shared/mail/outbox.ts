@@ -2,15 +2,14 @@ import { and, asc, count, eq, gte, inArray, lt, lte, ne, notInArray, sql } from 
 import type { Actor } from '../actor.ts';
 import { DAY_MS, isoTime, systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import type { Db, Tx } from '../db/connect.ts';
+import { type Db, type Tx, withTables } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { openBeside } from '../db/open-beside.ts';
+import { openBeside } from '../db/migrate.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { mails, WEBHOOK } from '../db/schema/mails.ts';
 import { profiles } from '../db/schema/profiles.ts';
-import { withTables } from '../db/tables.ts';
 import { whenFree, write } from '../db/write.ts';
-import type { Deps, ServerDeps } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { isMailAddress } from './address.ts';
 import type { Text } from './compose.ts';
@@ -342,8 +341,8 @@ export async function sendStored(deps: Deps, ids: readonly number[]): Promise<st
 const RETRIED = 'A running server retries for three days.';
 
 /** Whether any mail is due. */
-export function isMailDue(deps: Pick<ServerDeps, 'db' | 'clock' | 'config'>): boolean {
-  return guardDatabase(deps.config.databasePath, () => nextMail(withTables(deps.db), deps, null) !== undefined);
+export function isMailDue(deps: Pick<Deps, 'db' | 'clock' | 'config'>): boolean {
+  return guardDatabase(deps.config.databasePath, () => nextMail(deps.db, deps, null) !== undefined);
 }
 
 /**
@@ -351,12 +350,12 @@ export function isMailDue(deps: Pick<ServerDeps, 'db' | 'clock' | 'config'>): bo
  * mails stay due.
  */
 export async function sendDueMails(
-  deps: Pick<ServerDeps, 'clock' | 'config' | 'mailer'>,
+  deps: Pick<Deps, 'clock' | 'config' | 'mailer'>,
   report: Report,
   isStopping = () => false,
 ): Promise<void> {
   using sqlite = openBeside(deps.config.databasePath);
-  const db = withTables({ $client: sqlite });
+  const db = withTables(sqlite);
   await sendAll({ deps: { ...deps, db }, mailer: await deps.mailer(), report }, null, isStopping);
 }
 

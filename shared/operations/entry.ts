@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Person } from '../actor.ts';
-import type { KeyEventName } from '../db/event-columns.ts';
-import type { KeyState } from '../db/key-columns.ts';
+import type { KeyEventName } from '../db/schema/events.ts';
+import type { KeyState } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import { FIELDS, parseInput } from '../keys/fields.ts';
 import { factsOf } from '../keys/inputs.ts';

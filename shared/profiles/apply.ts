@@ -1,5 +1,5 @@
 import type { Sqlite, Tx } from '../db/connect.ts';
-import { noteErasedProfile, noteErasure } from '../db/erasures.ts';
+import { noteErasedProfile, noteErasure } from '../db/facts.ts';
 import { isSameAddress } from '../mail/address.ts';
 import type { Line, Profile } from './fields.ts';
 import { fieldRefusal, type ProfileLine, type Refusal, wholeLine } from './line.ts';

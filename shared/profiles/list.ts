@@ -1,10 +1,8 @@
 import { and, asc, between, count, eq, gt, inArray, isNull, or, type SQL } from 'drizzle-orm';
-import type { Clock } from '../clock.ts';
-import type { Db, Opened } from '../db/connect.ts';
+import type { Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { apiKeys } from '../db/schema/keys.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
-import { withTables } from '../db/tables.ts';
 import type { Profile } from './fields.ts';
 import { foldName, NAME_MAX_CODE_POINTS } from './name.ts';
 
@@ -43,11 +41,10 @@ export function firstNames(begins: string): [first: string, last: string] {
  * the page, null on the last page.
  */
 export function listProfiles(
-  opened: Opened,
+  db: Db,
   { filter, after, limit, nowMs }: { filter: ProfileFilter; after: number; limit: number; nowMs: number },
 ): { profiles: ListedProfile[]; next: number | null } {
-  return guardDatabase(opened.$client.filename, () => {
-    const db = withTables(opened);
+  return guardDatabase(db.$client.filename, () => {
     const { id, profile } = profiles;
     // One more than `limit` shows whether there is another page.
     const rows = db
@@ -66,9 +63,8 @@ export function listProfiles(
 }
 
 /** Counts the matching profiles. Without a filter, a million take less than a tenth of a second. */
-export function countProfiles(opened: Opened, filter: ProfileFilter, nowMs: number): number {
-  return guardDatabase(opened.$client.filename, () => {
-    const db = withTables(opened);
+export function countProfiles(db: Db, filter: ProfileFilter, nowMs: number): number {
+  return guardDatabase(db.$client.filename, () => {
     return (
       db
         .select({ count: count() })
@@ -98,42 +94,4 @@ function matching(db: Db, filter: ProfileFilter, nowMs: number): SQL | undefined
     lacksEmail === true ? isNull(profiles.email) : undefined,
     hasKeys === true ? inArray(profiles.id, db.select({ id: profileId }).from(apiKeys).where(isHolding)) : undefined,
   );
-}
-
-/** How long a count is returned again without counting, and the number of names counted in one piece. */
-const COUNTING = { keptMs: 60_000, pieceNames: 5_000 };
-
-/**
- * Prepares counting all profiles for a running server. A million take about 50 ms, so they are counted at most once a
- * minute, and in pieces with requests served in between; a count may miss changes made in between. Rejects with `busy`.
- */
-export function createProfileCounter({ db, clock }: { db: Opened; clock: Clock }): () => Promise<number> {
-  // The index profile_names_profile alone answers this. Every profile has one name at position 0, its username.
-  const piece = db.$client.prepare<{ count: number; last: number | null }, [number]>(
-    `SELECT count(*) AS count, max(id) AS last FROM (SELECT profile_id AS id FROM profile_names
-      WHERE profile_id > ? AND position = 0 ORDER BY profile_id LIMIT ${COUNTING.pieceNames})`,
-  );
-  let countedAtMs = Number.NEGATIVE_INFINITY;
-  let count = Promise.resolve(0);
-  const countAgain = async () => {
-    let total = 0;
-    for (let after: number | null = 0; after !== null; ) {
-      const from: number = after;
-      const found = guardDatabase(db.$client.filename, () => piece.get(from));
-      total += found?.count ?? 0;
-      after = found?.last ?? null;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    return total;
-  };
-  return () => {
-    if (clock.monotonicMs() - countedAtMs >= COUNTING.keptMs) {
-      countedAtMs = clock.monotonicMs();
-      count = countAgain().catch((error) => {
-        countedAtMs = Number.NEGATIVE_INFINITY;
-        throw error;
-      });
-    }
-    return count;
-  };
 }

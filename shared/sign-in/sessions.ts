@@ -1,6 +1,6 @@
 import type { Person } from '../actor.ts';
 import { DAY_MS } from '../clock.ts';
-import type { Db, Opened, Tx } from '../db/connect.ts';
+import type { Db, Tx } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
@@ -100,7 +100,7 @@ function sessionOf({ address, agent, ...row }: Row): Session {
 }
 
 /** The sign-in with this token; null if there is none, or if it has expired. Throws `refused` and `busy`. */
-export function readSignIn({ db, clock }: { db: Opened; clock: Deps['clock'] }, token: string): Session | null {
+export function readSignIn({ db, clock }: { db: Db; clock: Deps['clock'] }, token: string): Session | null {
   const row = guardDatabase(db.$client.filename, () =>
     db.$client
       .query<Row, [Buffer, number]>(`${SELECT} WHERE token_hash = ? AND idle_until > ?`)
@@ -167,7 +167,7 @@ export function endAllSignIns({ db, clock }: Pick<Deps, 'db' | 'clock'>, { profi
 
 /** This person's sign-ins, newest first, at most {@link MAX_LISTED}. */
 export function listSignIns(
-  { db, clock }: { db: Opened; clock: Deps['clock'] },
+  { db, clock }: { db: Db; clock: Deps['clock'] },
   { profileId, adminId }: SignedAs,
 ): Session[] {
   return db.$client
@@ -177,7 +177,7 @@ export function listSignIns(
 }
 
 /** The number of live sign-ins. */
-export function countSignIns({ $client }: Opened, nowMs: number): number {
+export function countSignIns({ $client }: Db, nowMs: number): number {
   const counted = $client.query<{ n: number }, [number]>('SELECT count(*) AS n FROM sign_ins WHERE idle_until > ?');
   return counted.get(nowMs)?.n ?? 0;
 }

@@ -1,4 +1,4 @@
-import type { Opened, Tx } from '../db/connect.ts';
+import type { Db, Tx } from '../db/connect.ts';
 import type { TicketKind } from '../db/schema/sign-in.ts';
 import type { Random } from '../random.ts';
 
@@ -73,7 +73,7 @@ const TICKET = 'profile_id AS profileId, admin_id AS adminId, opened_by AS opene
 const IS_VALID = 'hash = ? AND kind = ? AND until > ?';
 
 /** Finds a valid ticket without using it; null if there is none. */
-export function readTicket({ $client }: Opened, kind: TicketKind, secret: string, nowMs: number): Ticket | null {
+export function readTicket({ $client }: Db, kind: TicketKind, secret: string, nowMs: number): Ticket | null {
   const find = $client.query<Ticket, [Buffer, string, number]>(`SELECT ${TICKET} FROM tickets WHERE ${IS_VALID}`);
   return find.get(hashOf(secret), kind, nowMs);
 }

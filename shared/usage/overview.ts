@@ -5,9 +5,9 @@ import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
 import { profileNames } from '../db/schema/profiles.ts';
 import type { Deps } from '../deps.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
-import { type ImportStatus, lastImportOf } from '../files/status.ts';
 import { type Level, type Limits, scarcest } from '../limits/limits.ts';
 import { type MailStatus, readMailStatus } from '../mail/outbox.ts';
+import { type LastImport, readLastImport } from '../profiles/import/report.ts';
 import { readKeyStats } from './stats.ts';
 import { dayOf, eachOutcome, type Outcomes, USAGE_OUTCOMES } from './usage.ts';
 
@@ -29,8 +29,8 @@ export type Overview = {
   limited: LimitedKey[];
   queue: { pending: number; active: number; oldestAtMs: number | null };
   mails: MailStatus;
-  lastImport: ImportStatus | null;
-  lastFeed: ImportStatus | null;
+  lastImport: LastImport | null;
+  lastFeed: LastImport | null;
   /** Null if the file system does not report it; `isLow` if backups, upgrades and VACUUM may lack room. */
   disk: (DiskRoom & { isLow: boolean }) | null;
 };
@@ -59,8 +59,8 @@ export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf'>): Over
     limited: readLimited(deps, limits, nowMs),
     queue: { pending: states.pending, active: states.Active, oldestAtMs: oldestPendingAt },
     mails: readMailStatus(db, nowMs),
-    lastImport: lastImportOf(db, 'import'),
-    lastFeed: lastImportOf(db, 'feed'),
+    lastImport: readLastImport(db.$client, 'import'),
+    lastFeed: readLastImport(db.$client, 'feed'),
     disk: room === null ? null : { ...room, isLow: diskWarning(path) !== null },
   }));
 }

@@ -1,10 +1,15 @@
 import { and, count, eq, inArray, lte, min, sql } from 'drizzle-orm';
-import type { Db, Opened } from '../db/connect.ts';
+import type { Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { ATTEMPT_RESULTS, type AttemptResult, KEY_STATES, type KeyState } from '../db/key-columns.ts';
-import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
+import {
+  ATTEMPT_RESULTS,
+  type AttemptResult,
+  apiKeys,
+  KEY_STATES,
+  type KeyState,
+  keyAttempts,
+} from '../db/schema/keys.ts';
 import { MAIL_RESULTS, type MailResult } from '../db/schema/mails.ts';
-import { withTables } from '../db/tables.ts';
 import { attemptResultAt, SECRET_HOLDERS } from '../keys/key.ts';
 import { countMails } from '../mail/outbox.ts';
 
@@ -20,8 +25,7 @@ export type KeyStats = {
 };
 
 /** Reads the numbers at this time. A thousand keys take about a millisecond. */
-export function readKeyStats(opened: Opened, nowMs: number): KeyStats {
-  const db = withTables(opened);
+export function readKeyStats(db: Db, nowMs: number): KeyStats {
   return guardDatabase(db.$client.filename, () => {
     const attempts = countedBy(ATTEMPT_RESULTS, countAttempts(db));
     const isOpen = eq(keyAttempts.result, 'open').inlineParams();

@@ -6,7 +6,6 @@ import { createApp } from '../../server/app.ts';
 import { createLog } from '../../server/observability/log.ts';
 import { closeService, createService } from '../../server/service.ts';
 import { readConfig } from '../../shared/config/config.ts';
-import { withTables } from '../../shared/db/tables.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 
@@ -27,7 +26,7 @@ const { createClient } = await import('@hey-api/openapi-ts');
 
 const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-types-'));
 const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db') });
-const deps = createDeps(withTables(openDatabase(config.databasePath, 'serve')), config);
+const deps = createDeps(openDatabase(config.databasePath, 'serve'), config);
 const service = createService(
   deps,
   createLog('silent', Date.now, () => {}),

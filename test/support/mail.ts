@@ -3,9 +3,9 @@ import { createServer as createHttpServer, type ServerResponse } from 'node:http
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Report } from '../../server/portal/services.ts';
-import { openBeside } from '../../shared/db/open-beside.ts';
-import { withTables } from '../../shared/db/tables.ts';
-import type { ServerDeps } from '../../shared/deps.ts';
+import { withTables } from '../../shared/db/connect.ts';
+import { openBeside } from '../../shared/db/migrate.ts';
+import type { Deps } from '../../shared/deps.ts';
 import * as outbox from '../../shared/mail/outbox.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { testCertificate } from './network.ts';
@@ -340,9 +340,9 @@ export function endless(response: ServerResponse): void {
 }
 
 /** Does what the server's timers do: stores due reminders, drops old mails and sends due ones. */
-export async function sendDueMails(deps: ServerDeps, report: Report, withReminders: boolean): Promise<void> {
+export async function sendDueMails(deps: Deps, report: Report, withReminders: boolean): Promise<void> {
   using beside = openBeside(deps.config.databasePath);
-  const db = withTables({ $client: beside });
+  const db = withTables(beside);
   if (withReminders) storeReminders(db, deps.clock.nowMs(), deps.config);
   outbox.dropOldMails(db, deps.clock.nowMs(), report);
   await outbox.sendDueMails(deps, report);

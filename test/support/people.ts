@@ -1,5 +1,5 @@
 import { addAdmin, findAdmin } from '../../shared/admins.ts';
-import type { Opened } from '../../shared/db/connect.ts';
+import type { Db } from '../../shared/db/connect.ts';
 import type { TicketKind } from '../../shared/db/schema/sign-in.ts';
 import { write } from '../../shared/db/write.ts';
 import type { Deps } from '../../shared/deps.ts';
@@ -94,12 +94,12 @@ export function linkFor(access: Deps, name: string): string {
 }
 
 /** The number of one-time secrets of a kind, including expired ones. */
-export function countTickets({ $client }: Opened, kind: TicketKind): number {
+export function countTickets({ $client }: Db, kind: TicketKind): number {
   const found = $client.query<{ n: number }, [string]>('SELECT count(*) AS n FROM tickets WHERE kind = ?');
   return found.get(kind)?.n ?? 0;
 }
 
 /** The number of sign-ins, including expired ones. */
-export function countSignInRows({ $client }: Opened): number {
+export function countSignInRows({ $client }: Db): number {
   return $client.query<{ n: number }, []>('SELECT count(*) AS n FROM sign_ins').get()?.n ?? 0;
 }

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Clock } from '../../shared/clock.ts';
-import { openInMemory, type Sqlite } from '../../shared/db/connect.ts';
+import type { Sqlite } from '../../shared/db/connect.ts';
 import { migrate } from '../../shared/db/migrate.ts';
 import { type LimitedKey, type Limits, openLimits } from '../../shared/limits/limits.ts';
 import { prepareQuotaRows, readStored } from '../../shared/limits/stored.ts';
@@ -128,7 +128,7 @@ export function emptyLimits(clock: Clock): Limits {
 
 /** An empty database in memory. */
 export function memoryDatabase(): Sqlite {
-  const sqlite = openInMemory();
+  const sqlite = new Database(':memory:', { strict: true });
   migrate(sqlite, ':memory:');
   return sqlite;
 }

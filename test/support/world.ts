@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 import type { Actor, Person } from '../../shared/actor.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { type Config, readConfig } from '../../shared/config/config.ts';
-import { withTables } from '../../shared/db/tables.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
 import { openDatabase } from '../../shared/files/open.ts';
@@ -71,7 +70,7 @@ export function testDeps(
   const databasePath = variables?.DATABASE_PATH ?? join(folder, 'profiles.db');
   const config = testConfig({ DATABASE_PATH: databasePath, MAIL_URL: `file:${join(folder, 'mail')}`, ...variables });
   createDatabase(databasePath);
-  const db = withTables(openDatabase(databasePath, 'serve'));
+  const db = openDatabase(databasePath, 'serve');
   db.$client.run('PRAGMA synchronous = OFF');
   afterAll(() => db.$client.close());
   return { ...createDeps(db, config), random: notedRandom, ...replaced, folder };
@@ -79,7 +78,7 @@ export function testDeps(
 
 /** Dependencies on an existing database by another connection, which stays open. */
 export function depsBeside(config: Config): Deps {
-  const db = withTables(openDatabase(config.databasePath, 'pages'));
+  const db = openDatabase(config.databasePath, 'pages');
   return { ...createDeps(db, config), random: notedRandom };
 }
 

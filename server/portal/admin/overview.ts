@@ -1,4 +1,4 @@
-import type { ImportStatus } from '../../../shared/files/status.ts';
+import type { LastImport } from '../../../shared/profiles/import/report.ts';
 import { bytesText, countText, numberText } from '../../../shared/text.ts';
 import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/usage/overview.ts';
 import { countAnswered, countRequests } from '../../../shared/usage/usage.ts';
@@ -69,7 +69,7 @@ const MAIL_WORDS: Readonly<Record<string, string>> = {
   enrolment: 'new passkey',
 };
 
-function importText({ at, by, lines, refused }: ImportStatus, nowMs: number): Html {
+function importText({ at, by, lines, refused }: LastImport, nowMs: number): Html {
   const left = refused === 0 ? '' : `, ${numberText(refused)} refused`;
   return html`${countText(lines, 'line')} imported by ${userText(by)} ${relativeTime(Date.parse(at), nowMs)}${left}`;
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { PERMISSIONS } from '../../../shared/db/key-columns.ts';
+import { PERMISSIONS } from '../../../shared/db/schema/keys.ts';
 import { type Bounds, factsOf, formNameOf } from '../../../shared/keys/inputs.ts';
 import { numberText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';

@@ -1,11 +1,31 @@
 import { sql } from 'drizzle-orm';
 import { check, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../../actor.ts';
-import type { EventName, Subject } from '../event-columns.ts';
-import type { Permission } from '../key-columns.ts';
-import type { BackendRight } from '../people-columns.ts';
-import type { StoredRateLimit } from './keys.ts';
+import type { Permission, StoredRateLimit } from './keys.ts';
+import type { BackendRight } from './people.ts';
 import { profiles } from './profiles.ts';
+
+/** The entries by what they are about. Those of a key are its history. */
+export const EVENTS = {
+  key: [
+    ...['requested', 'approval started', 'approval refused', 'approval not confirmed', 'approved'],
+    ...['rejected', 'withdrawn', 'suspended', 'resumed', 'revoked', 'edited', 'changed'],
+    ...['address changed', 'profile banned', 'profile unbanned', 'erased'],
+  ],
+  admin: ['added', 'passkey registered', 'passkey removed', 'removed', 'left out', 'restored'],
+  token: ['added', 'removed', 'left out', 'restored'],
+  profile: ['banned', 'unbanned', 'erased'],
+  database: ['restored'],
+} as const;
+
+/** What an entry is about. */
+export type Subject = keyof typeof EVENTS;
+
+/** The name of an entry about such a subject. */
+export type EventName<About extends Subject = Subject> = (typeof EVENTS)[About][number];
+
+/** The name of an entry of a key's history. */
+export type KeyEventName = EventName<'key'>;
 
 /** The changes to a key; times are ISO 8601 in UTC, null for no expiry. */
 export type KeyChanges = {

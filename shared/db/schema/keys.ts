@@ -12,11 +12,29 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../../actor.ts';
-import type { AttemptResult, Permission, StoredState } from '../key-columns.ts';
 import { profiles } from './profiles.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
 // Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
+
+/** The states that are stored. */
+export type StoredState = 'pending' | 'Active' | 'suspended' | 'rejected' | 'withdrawn' | 'revoked';
+
+/** The states of an API key, spelled so everywhere. `expired` is computed from the clock (`stateAt`), and never stored. */
+export const KEY_STATES = ['pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
+
+export type KeyState = (typeof KEY_STATES)[number];
+
+/** The permissions of keys, in display order. */
+export const PERMISSIONS = ['api.lookup', 'api.leaderboard'] as const;
+
+/** `api.lookup` grants every lookup and links endpoint, `api.leaderboard` the leaderboard only. */
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** The result of an approval attempt. An `open` attempt whose lease has expired counts as `not confirmed`. */
+export const ATTEMPT_RESULTS = ['open', 'accepted', 'refused', 'not confirmed', 'voided'] as const;
+
+export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 /** A stored rate limit: `quota` requests in any window of `windowSeconds` seconds. */
 export type StoredRateLimit = { quota: number; windowSeconds: number };

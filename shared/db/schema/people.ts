@@ -1,9 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { blob, check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { BackendRight } from '../people-columns.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
 // Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
+
+/** What a backend's token may do: send profiles, and sign its users in as owners. */
+export const BACKEND_RIGHTS = ['profiles', 'sign-ins'] as const;
+
+/** A right of a backend's token. */
+export type BackendRight = (typeof BACKEND_RIGHTS)[number];
 
 /** Admins of the Developer Platform. An admin counts only with at least one passkey. */
 export const admins = sqliteTable(

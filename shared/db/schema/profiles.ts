@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm';
 import { check, index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { ActorKind } from '../../actor.ts';
 
 // Times are milliseconds since 1970 (UTC). JSON columns hold the compact output of JSON.stringify. The SQL adds what
 // Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
@@ -72,7 +71,7 @@ export const profileNames = sqliteTable(
 export const facts = sqliteTable('facts', { name: text().primaryKey(), value: text().notNull() });
 
 /**
- * Profiles erased in the last 40 days (`shared/db/erasures.ts`), so that a file that was read earlier does not restore
+ * Profiles erased in the last 40 days (`shared/db/facts.ts`), so that a file that was read earlier does not restore
  * them.
  */
 export const erasedProfiles = sqliteTable(
@@ -84,30 +83,3 @@ export const erasedProfiles = sqliteTable(
   },
   (t) => [index('erased_profiles_at').on(t.at)],
 );
-
-/** A table with at most one row: the last import of a kind that ended and changed something. */
-function lastImportTable<Name extends string>(name: Name) {
-  return sqliteTable(
-    name,
-    {
-      id: integer().primaryKey(),
-      at: integer().notNull(),
-      by: text().notNull(),
-      byKind: text('by_kind').$type<ActorKind>().notNull(),
-      /** The number of lines that it read, and of those that it refused. */
-      lines: integer().notNull(),
-      refused: integer().notNull(),
-    },
-    (t) => [
-      check(`${name}_id`, sql`${t.id} = 1`),
-      check(`${name}_by_kind`, sql`${t.byKind} IN ('operator', 'admin', 'owner', 'backend', 'service')`),
-      check(`${name}_lines`, sql`${t.refused} BETWEEN 0 AND ${t.lines}`),
-    ],
-  );
-}
-
-/** The last import (`shared/profiles/last-import.ts`) by anybody but a backend. */
-export const lastImport = lastImportTable('last_import');
-
-/** The last import by a backend. Backends send profiles every few seconds, which would hide the nightly imports. */
-export const lastFeed = lastImportTable('last_feed');

@@ -3,7 +3,7 @@ import { databaseFault } from '../../db/faults.ts';
 import { write } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../errors.ts';
-import { keepLogShort } from '../../files/log.ts';
+import { keepLogShort } from '../../files/disk.ts';
 import { type ApplyOptions, createApplier, noRemarks, type Outcome } from '../apply.ts';
 import { type ProfileLine, type Refusal, wholeLine } from '../line.ts';
 import { listCandidates, type PruneOptions } from './candidates.ts';

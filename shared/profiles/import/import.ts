@@ -1,8 +1,7 @@
 import { DAY_MS, isoTime, parseIsoTime } from '../../clock.ts';
-import { KEPT_AFTER_ERASURE_MS } from '../../db/erasures.ts';
+import { KEPT_AFTER_ERASURE_MS } from '../../db/facts.ts';
 import { guardDatabase } from '../../db/faults.ts';
 import { AppError, isForOperator } from '../../errors.ts';
-import { storeLastImport } from '../last-import.ts';
 import { parseLine, wholeLine } from '../line.ts';
 import {
   applySome,
@@ -16,7 +15,7 @@ import {
   yieldToOthers,
 } from './batches.ts';
 import { pruneCandidates } from './prune.ts';
-import type { ImportOutcome } from './report.ts';
+import { type ImportOutcome, storeLastImport } from './report.ts';
 import { chunksOf, type ImportSource, nameOf, sizeOf, sourceFault, withoutWaiting } from './source.ts';
 import { createLineSplitter, type SplitLine } from './split.ts';
 
@@ -66,7 +65,7 @@ export async function importProfiles(
   if (outcome.imported + erased > 0) {
     const refused = run.report.refusedCount();
     try {
-      storeLastImport(db, { atMs: clock.nowMs(), by: options.by, lines: outcome.details.lines, refused });
+      storeLastImport(db, options.by, clock.nowMs(), { lines: outcome.details.lines, refused });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       onWarning(`The import is done, but "status" will not show it. ${error.message}`);

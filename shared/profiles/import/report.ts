@@ -1,3 +1,8 @@
+import { type Actor, actorText } from '../../actor.ts';
+import { isoTime } from '../../clock.ts';
+import type { Db, Sqlite } from '../../db/connect.ts';
+import { readFact, storeFact } from '../../db/facts.ts';
+import { write } from '../../db/write.ts';
 import { cleanForTerminal } from '../../text.ts';
 import { noRemarks, type Outcome, type Remarks } from '../apply.ts';
 import type { Dropped, Refusal } from '../line.ts';
@@ -153,4 +158,22 @@ function listed(refused: readonly RefusedLine[], unlisted: number): RefusedLine[
   if (unlisted === 0 || last === undefined) return all;
   const reason = `and ${unlisted} more lines were refused, starting about here`;
   return [...all, { line: last.line + 1, id: null, field: null, reason }];
+}
+
+/** The last import that changed something: when it ended, who ran it, how many lines it read, and how many it refused. */
+export type LastImport = { at: string; by: string; lines: number; refused: number };
+
+/** `feed` is an import by a backend: these come every few seconds, and would hide the nightly ones. */
+export type ImportKind = 'import' | 'feed';
+
+/** Replaces the last import of the same kind. */
+export function storeLastImport(db: Db, by: Actor, atMs: number, counts: Pick<LastImport, 'lines' | 'refused'>): void {
+  const last: LastImport = { at: isoTime(atMs), by: actorText(by, 'operator'), ...counts };
+  const name = by.kind === 'backend' ? 'last feed' : 'last import';
+  write(db, (tx) => storeFact(tx.$client, name, JSON.stringify(last)));
+}
+
+/** Reads the last import of a kind; null if there was none. */
+export function readLastImport(sqlite: Sqlite, kind: ImportKind): LastImport | null {
+  return JSON.parse(readFact(sqlite, `last ${kind}`) ?? 'null');
 }

@@ -12,9 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
-import { withTables } from '../../../shared/db/tables.ts';
-import { checkDatabase } from '../../../shared/files/check.ts';
-import { readLastBackup } from '../../../shared/files/copy.ts';
+import { checkDatabase, readLastBackup } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { rejectKey } from '../../../shared/keys/life.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
@@ -46,7 +44,7 @@ describe('db backup', () => {
     expect(done.stdout).toMatch(/^Backed up 1 profile and 1 key to .*copy\.db \(\d+\.\d KiB\)\.\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readLastBackup(deps.db.$client)).toBeNull();
-    const copy = withTables(openDatabase(file, 'use'));
+    const copy = openDatabase(file, 'use');
     expect(await exportText({ db: copy })).toBe(await exportText(deps));
     expect(checkDatabase(copy).faults).toEqual([]);
     copy.$client.close();

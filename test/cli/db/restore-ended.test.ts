@@ -3,7 +3,6 @@ import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findAdmin, listAdmins, removeAdmin } from '../../../shared/admins.ts';
 import { openBare } from '../../../shared/db/connect.ts';
-import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps, type Deps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life.ts';
@@ -28,7 +27,7 @@ const NAMES = ['ada', 'bob', 'cem', 'dan', 'eve'];
 
 /** Runs `act` with the database open. */
 async function withAccess<T>(db: string, act: (access: Deps) => T | Promise<T>): Promise<T> {
-  const opened = withTables(openDatabase(db, 'fill'));
+  const opened = openDatabase(db, 'fill');
   try {
     const config = testConfig({ DATABASE_PATH: db, PUBLIC_URL: 'https://api.example.org', MAIL_URL: `file:${MAILS}` });
     return await act(createDeps(opened, config));

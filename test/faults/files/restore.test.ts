@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
@@ -42,7 +41,7 @@ async function makeWorld(): Promise<string> {
   const folder = tempFolder();
   const db = join(folder, 'profiles.db');
   const made = join(tempFolder(), 'profiles.db');
-  const opened = withTables(openDatabase(made, 'fill'));
+  const opened = openDatabase(made, 'fill');
   const config = testConfig({ DATABASE_PATH: made, PUBLIC_URL: 'https://api.example.org' });
   await enrol(createDeps(opened, config), 'Grace');
   expect((await runCommand(['tokens', 'add', 'backend', '--right', 'profiles', '--db', made])).code).toBe(0);

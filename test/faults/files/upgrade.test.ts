@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
-import { KEY_STATES } from '../../../shared/db/key-columns.ts';
 import { MIGRATIONS, schemaVersion } from '../../../shared/db/migrate.ts';
+import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
@@ -22,8 +22,8 @@ const { openDatabase } = (await import(
   join(NEXT.folder, 'shared/files/open.ts')
 )) as typeof import('../../../shared/files/open.ts');
 const { checkDatabase } = (await import(
-  join(NEXT.folder, 'shared/files/check.ts')
-)) as typeof import('../../../shared/files/check.ts');
+  join(NEXT.folder, 'shared/files/copy.ts')
+)) as typeof import('../../../shared/files/copy.ts');
 
 /** A database of the current version with samples and keys in every state, and an Active key's secret. */
 const { database: DATABASE, secret: SECRET } = await makeSample();
@@ -145,7 +145,7 @@ test.skipIf(NO_MOUNT !== null)(
   },
 );
 
-test('the current version refuses an upgraded database, names the command that restores the copy, and serves it afterwards', async () => {
+test('the current version refuses an upgraded database, names the copy, and serves it once it is restored', async () => {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
   const variables = { DATABASE_PATH: path };
@@ -161,9 +161,9 @@ test('the current version refuses an upgraded database, names the command that r
   const refused = await profilectl(['serve'], { variables });
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain('made by a newer version');
-  const [, command = ''] = /"profilectl ([^"]+)"/.exec(refused.stderr) ?? [];
-  expect(command).toMatch(new RegExp(`db restore ${path}\\.before-schema-${NEXT_MIGRATIONS.length}-\\d{8}T`));
-  expect(await profilectl([...command.split(' '), '--yes'])).toMatchObject({ code: 0 });
+  const [copy = ''] = readdirSync(folder).filter((name) => name.includes('.before-schema-'));
+  expect(refused.stderr).toContain(`${path}.before-schema-*`);
+  expect(await profilectl(['db', 'restore', join(folder, copy), '--db', path, '--yes'])).toMatchObject({ code: 0 });
 
   const again = await start(profilectlWords([]));
   expect(await lookUp(again)).toBe(200);

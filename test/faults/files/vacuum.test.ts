@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkDatabase } from '../../../shared/files/check.ts';
-import { vacuumDatabase } from '../../../shared/files/vacuum.ts';
+import { checkDatabase } from '../../../shared/files/copy.ts';
+import { vacuumDatabase } from '../../../shared/files/disk.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { isOpenIn, mountSmallDisk, NO_MOUNT } from '../../support/machine.ts';
 import { eraseProfile, exportText, importLines } from '../../support/profiles.ts';

@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { startServer } from '../../../server/main.ts';
 import { systemClock } from '../../../shared/clock.ts';
-import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import type { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
@@ -103,7 +102,7 @@ test.skipIf(NO_MOUNT !== null)(
     const disk = mountSmallDisk(4 * 2 ** 20);
     const smtp = await startSmtp();
     const databasePath = `${disk.folder}/profiles.db`;
-    const db = withTables(openDatabase(databasePath, 'serve'));
+    const db = openDatabase(databasePath, 'serve');
     afterAll(() => db.$client.close());
     const deps = createDeps(db, testConfig(variablesOf(databasePath, smtp.url)));
     insertProfile(db);

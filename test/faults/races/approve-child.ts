@@ -1,4 +1,3 @@
-import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
@@ -9,7 +8,7 @@ import { onBox, testConfig } from '../../support/world.ts';
 
 const DATABASE_PATH = process.argv[2] ?? '';
 const config = testConfig({ DATABASE_PATH, MAIL_URL: `file:${DATABASE_PATH}.mail` });
-const deps = createDeps(withTables(openDatabase(DATABASE_PATH, 'use')), config);
+const deps = createDeps(openDatabase(DATABASE_PATH, 'use'), config);
 
 async function approve(identifier: string): Promise<string> {
   try {

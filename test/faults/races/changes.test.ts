@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { systemClock } from '../../../shared/clock.ts';
 import type { KeyChanges } from '../../../shared/db/schema/events.ts';
 import type { Deps } from '../../../shared/deps.ts';
-import { checkDatabase } from '../../../shared/files/check.ts';
+import { checkDatabase } from '../../../shared/files/copy.ts';
 import { changeKey } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../../../shared/limits/rate-limit.ts';

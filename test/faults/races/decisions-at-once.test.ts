@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KeyState } from '../../../shared/db/key-columns.ts';
-import { withTables } from '../../../shared/db/tables.ts';
+import type { KeyState } from '../../../shared/db/schema/keys.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
 import { readKey } from '../../../shared/keys/record.ts';
@@ -41,7 +40,7 @@ const world = await doorWorld();
 const { access, server, children, doors } = world;
 
 /** A connection that waits as long for a lock as commands do. */
-const otherDb = withTables(openDatabase(access.config.databasePath, 'use'));
+const otherDb = openDatabase(access.config.databasePath, 'use');
 const other = otherDb.$client;
 const folder = `${access.config.databasePath}.mail`;
 insertProfile(access.db, { id: 1 });

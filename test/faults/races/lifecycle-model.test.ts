@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isoTime } from '../../../shared/clock.ts';
-import type { KeyState } from '../../../shared/db/key-columns.ts';
-import { withTables } from '../../../shared/db/tables.ts';
+import type { KeyState } from '../../../shared/db/schema/keys.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
@@ -137,7 +136,7 @@ async function playStep(world: World, step: Step, profiles: string[]): Promise<v
   }
   if (step.do === 'restart') {
     if (world.deps !== base) world.deps.db.$client.close();
-    world.deps = { ...base, db: withTables(openDatabase(base.config.databasePath, 'use')) };
+    world.deps = { ...base, db: openDatabase(base.config.databasePath, 'use') };
     world.inFlight = [];
     return;
   }

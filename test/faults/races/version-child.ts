@@ -1,5 +1,4 @@
 import { keysContext, namedProfile } from '../../../cli/keys/context.ts';
-import { withTables } from '../../../shared/db/tables.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
 import { AppError } from '../../../shared/errors.ts';
@@ -16,7 +15,7 @@ import { testConfig } from '../../support/world.ts';
 
 const DATABASE_PATH = process.argv[2] ?? '';
 const config = testConfig({ DATABASE_PATH, MAIL_URL: `file:${DATABASE_PATH}.mail` });
-const deps = createDeps(withTables(openDatabase(DATABASE_PATH, 'use')), config);
+const deps = createDeps(openDatabase(DATABASE_PATH, 'use'), config);
 const operator = { kind: 'operator', name: 'ada' } as const;
 const keys = keysContext({ json: false, yes: true }, deps, operator);
 

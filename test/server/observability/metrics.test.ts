@@ -123,20 +123,6 @@ test('keys, the queue and mails are read from the database on each scrape', asyn
   expect(samples.process_start_time_seconds).toBe(Date.parse('2026-01-01T00:00:00Z') / 1000);
 });
 
-test('profiles are counted at most once a minute, however often the metrics are read', async () => {
-  const clock = testClock();
-  const deps = testDeps({ clock });
-  insertProfile(deps.db, { id: 1, aliases: ['another'] });
-  const metrics = createMetrics(deps);
-  const number = async () => samplesOf(await metrics.read()).profile_lookup_profiles;
-  expect(await Promise.all([number(), number()])).toEqual([1, 1]);
-  insertProfile(deps.db, { id: 9, banned: true });
-  clock.advance(59_999);
-  expect(await number()).toBe(1);
-  clock.advance(1);
-  expect(await number()).toBe(2);
-});
-
 test('the age of the last backup is absent until there is one, and never negative', async () => {
   const clock = testClock();
   const deps = testDeps({ clock });

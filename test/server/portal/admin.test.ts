@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { KEY_STATES } from '../../../shared/db/key-columns.ts';
+import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { storeLastImport } from '../../../shared/profiles/last-import.ts';
+import { storeLastImport } from '../../../shared/profiles/import/report.ts';
 import { issue, keyIn, mailedSecrets, moveByAdmin, request } from '../../support/keys.ts';
 import {
   type Answer,
@@ -333,7 +333,7 @@ test('the overview shows requests by outcome, the busiest keys, keys near their 
   };
   record('an overview of nothing', await overview());
   const { db } = access;
-  storeLastImport(db, { atMs: clock.nowMs(), by: onBox('root'), lines: 12_000, refused: 3 });
+  storeLastImport(db, onBox('root'), clock.nowMs(), { lines: 12_000, refused: 3 });
   const rateLimits = [{ quota: 60, windowSeconds: 60 }];
   const busy = (await issue(access, { profile: 'ada', name: 'Busy <bot>' }, { rateLimits })).identifier;
   const quiet = (await issue(access, { profile: 'bea', name: 'Quiet bot' }, { rateLimits })).identifier;

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createPortalServices } from '../../../server/portal/services.ts';
-import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { beginPasskeySignIn } from '../../../shared/sign-in/passkeys.ts';
@@ -23,7 +22,7 @@ const REFUSED: unknown[] = [503, 'not_written', ['60'], true];
 async function worldOnDisk() {
   const disk = mountSmallDisk(4 * 1_048_576);
   const DATABASE_PATH = join(disk.folder, 'profiles.db');
-  const db = withTables(openDatabase(DATABASE_PATH, 'serve'));
+  const db = openDatabase(DATABASE_PATH, 'serve');
   const codes = countingCodes();
   const clock = testClock();
   const access = testDeps({ db, clock, random: codes.random, variables: { DATABASE_PATH } });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { addAdmin } from '../../../shared/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { KEY_STATES } from '../../../shared/db/key-columns.ts';
+import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
 import { rejectKey } from '../../../shared/keys/life.ts';
 import { expectUsable, hiddenInFocus, keepCookie, type OpenPage, startBrowser } from '../../support/browser.ts';
 import { hasChromium } from '../../support/chromium.ts';

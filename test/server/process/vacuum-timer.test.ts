@@ -5,7 +5,7 @@ import { thisProgram, vacuumCommand } from '../../../cli/service/own-program.ts'
 import { createLog } from '../../../server/observability/log.ts';
 import { startVacuumTimer } from '../../../server/upkeep/vacuum.ts';
 import { MIGRATIONS } from '../../../shared/db/migrate.ts';
-import { isVacuumWanted, vacuumDatabase } from '../../../shared/files/vacuum.ts';
+import { isVacuumWanted, vacuumDatabase } from '../../../shared/files/disk.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { get, serverOn, type TestServer } from '../../support/http.ts';
 import { nextVersion, startServerProcess } from '../../support/machine.ts';

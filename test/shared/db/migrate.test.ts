@@ -11,10 +11,8 @@ import { mails } from '../../../shared/db/schema/mails.ts';
 import * as people from '../../../shared/db/schema/people.ts';
 import * as profiles from '../../../shared/db/schema/profiles.ts';
 import * as signIn from '../../../shared/db/schema/sign-in.ts';
-import { withTables } from '../../../shared/db/tables.ts';
 import { write } from '../../../shared/db/write.ts';
-import { isServed, lockForServing } from '../../../shared/files/lock.ts';
-import { openDatabase } from '../../../shared/files/open.ts';
+import { isServed, lockForServing, openDatabase } from '../../../shared/files/open.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { NEXT_MIGRATIONS } from '../../support/machine.ts';
 import { tablesIn, tablesOf } from '../../support/storage.ts';
@@ -134,7 +132,7 @@ test('a second server for the same database is refused, but a look at whether on
 });
 
 test('a write that awaits inside its transaction is refused and rolled back, and a locked database throws "busy"', () => {
-  const db = withTables(openDatabase(path('write'), 'serve'));
+  const db = openDatabase(path('write'), 'serve');
   expect(() => write(db, async () => 1)).toThrow('may not wait');
   const other = openFile(path('write'), 0);
   other.run('BEGIN IMMEDIATE');

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { KEY_STATES } from '../../../shared/db/key-columns.ts';
-import { withTables } from '../../../shared/db/tables.ts';
-import { checkDatabase } from '../../../shared/files/check.ts';
+import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
+import { checkDatabase } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { issue, keyIn } from '../../support/keys.ts';
 import { eraseProfile, importLines, insertProfile } from '../../support/profiles.ts';
@@ -67,7 +66,7 @@ test.each([
 
 test('overwritten pages are reported as faults, without an exception', async () => {
   const path = join(tempFolder(), 'profiles.db');
-  const deps = { ...testDeps(), db: withTables(openDatabase(path, 'serve')) };
+  const deps = { ...testDeps(), db: openDatabase(path, 'serve') };
   const many = Array.from({ length: 200 }, (_, index) => ({
     id: index + 1,
     username: `user${index}`,
@@ -79,7 +78,7 @@ test('overwritten pages are reported as faults, without an exception', async () 
   const bytes = readFileSync(path);
   bytes.fill(0xa5, bytes.length - 40_000, bytes.length - 20_000);
   writeFileSync(path, bytes);
-  const db = withTables(openDatabase(path, 'look'));
+  const db = openDatabase(path, 'look');
   const { faults } = checkDatabase(db);
   db.$client.close();
   expect(faults.length).toBeGreaterThan(0);

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withTables } from '../../../shared/db/tables.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
@@ -37,7 +36,7 @@ function* profiles(): Generator<Uint8Array> {
 
 test('the log stays short during an import beside readers that overlap', async () => {
   const made = testDeps();
-  const deps = { ...made, db: withTables(openDatabase(made.config.databasePath, 'fill')) };
+  const deps = { ...made, db: openDatabase(made.config.databasePath, 'fill') };
   const path = deps.config.databasePath;
   const script = join(deps.folder, 'readers.ts');
   writeFileSync(script, READERS(path));

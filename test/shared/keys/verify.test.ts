@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { withTables } from '../../../shared/db/tables.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { revokeKey } from '../../../shared/keys/life.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
@@ -59,7 +58,7 @@ test('a mistyped secret is refused without reading the database', async () => {
 test('a revocation by another process takes effect with its commit', async () => {
   const { deps, verify, secret, identifier } = await world();
   expect(verify(secret)).not.toBeNull();
-  const other = { ...deps, db: withTables(openDatabase(deps.config.databasePath, 'use')) };
+  const other = { ...deps, db: openDatabase(deps.config.databasePath, 'use') };
   await revokeKey(other, { identifier, reason: 'Leaked.', by: onBox('admin') });
   expect(verify(secret)).toBeNull();
   other.db.$client.close();
@@ -67,7 +66,7 @@ test('a revocation by another process takes effect with its commit', async () =>
 
 test('commits of an import do not change a key; any change of it, also by SQL, takes effect with its commit', async () => {
   const { deps, verify, secret, identifier } = await world();
-  const other = { ...deps, db: withTables(openDatabase(deps.config.databasePath, 'use')) };
+  const other = { ...deps, db: openDatabase(deps.config.databasePath, 'use') };
   const batch = (id: number) => importLines(other, [{ id, username: `name${id}` }]);
   const before = verify(secret);
   await batch(100);

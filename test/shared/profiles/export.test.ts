@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { withTables } from '../../../shared/db/tables.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { exportProfile, exportProfiles } from '../../../shared/profiles/export.ts';
@@ -79,7 +78,7 @@ test('an export is one snapshot, however slow its reader', async () => {
     deps,
     Array.from({ length: 20 }, (_, i) => ({ id: i + 1, username: `u${i}`, displayName: long })),
   );
-  const other = withTables(openDatabase(deps.config.databasePath, 'use'));
+  const other = openDatabase(deps.config.databasePath, 'use');
   // After an erasure the import waits this long for readers of the write-ahead log, and the export is a reader that does not
   // finish.
   other.$client.run('PRAGMA busy_timeout = 100');

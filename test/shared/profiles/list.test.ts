@@ -1,11 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import {
-  countProfiles,
-  createProfileCounter,
-  listProfiles,
-  type ProfileFilter,
-} from '../../../shared/profiles/list.ts';
+import { countProfiles, listProfiles, type ProfileFilter } from '../../../shared/profiles/list.ts';
 import { foldName } from '../../../shared/profiles/name.ts';
 import { issue, request } from '../../support/keys.ts';
 import { changeByHand, insertProfile } from '../../support/profiles.ts';
@@ -85,29 +80,4 @@ test('a list shows only public fields', async () => {
     { ...times, id: 1, username: 'Ada', displayName: 'Ada', banned: false },
     { ...times, id: 3, username: 'ADAM', displayName: 'ADAM', banned: true },
   ]);
-});
-
-test('the profiles of a running server are counted in pieces, between which other work goes on', async () => {
-  const deps = testDeps();
-  const sqlite = deps.db.$client;
-  sqlite.run('PRAGMA foreign_keys = OFF');
-  // Ids with gaps, and two names for each.
-  for (const position of [0, 1]) {
-    sqlite.run(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 15001)
-       INSERT INTO profile_names (folded, profile_id, position, name)
-         SELECT '${position}u' || i, i * 7, ${position}, '${position}u' || i FROM n`,
-    );
-  }
-  const count = createProfileCounter(deps);
-  let turns = 0;
-  let isDone = false;
-  const turn = () => {
-    turns++;
-    if (!isDone) setImmediate(turn);
-  };
-  setImmediate(turn);
-  expect(await count()).toBe(15_001);
-  isDone = true;
-  expect(turns).toBeGreaterThanOrEqual(3);
 });

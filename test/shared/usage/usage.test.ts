@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { checkDatabase } from '../../../shared/files/check.ts';
+import { checkDatabase } from '../../../shared/files/copy.ts';
 import {
   countUsage,
   createUsage,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS, isoTime } from '../../../../shared/clock.ts';
-import { dropErasedProfiles, KEPT_AFTER_ERASURE_MS } from '../../../../shared/db/erasures.ts';
+import { dropErasedProfiles, KEPT_AFTER_ERASURE_MS } from '../../../../shared/db/facts.ts';
 import { effectsOnKeys, eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
 import { importProfiles, readAsOf } from '../../../../shared/profiles/import/import.ts';
 import { request } from '../../../support/keys.ts';
