@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
+import { countFailure } from '../shared/throttle.ts';
 import { api } from './api/api.ts';
 import { health, securityContact } from './api/health.ts';
 import { metrics } from './api/metrics.ts';
 import { documents } from './docs/routes.ts';
 import { requestState, transport } from './http/every-request.ts';
 import { refuseRest } from './http/other-requests.ts';
-import { countFailure } from './http/throttle.ts';
 import { blockOf } from './http/transport.ts';
 import { manage } from './manage/app.ts';
 import { reportTo } from './observability/log.ts';

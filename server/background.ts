@@ -4,7 +4,7 @@ import { within } from '../shared/clock.ts';
 export type Background = { readonly running: Set<Promise<void>>; readonly giveUp: AbortController };
 
 /** How long work may take to finish once the server stops, and then to store that it was aborted. */
-const STOP_MS = { finish: 15_000, store: 2_000 } as const;
+const STOP_MS = { finish: 10_000, store: 2_000 } as const;
 
 /** Creates an empty set of work. */
 export function createBackground(): Background {
@@ -12,7 +12,7 @@ export function createBackground(): Background {
 }
 
 /**
- * Starts work once the current response is sent. If the server stops and the work has not ended 15 seconds later, its signal
+ * Starts work once the current response is sent. If the server stops and the work has not ended 10 seconds later, its signal
  * is aborted, and it has 2 more seconds to store its state. `onFault` is called with the error that it throws.
  */
 export function runInBackground(
@@ -39,9 +39,9 @@ export async function settleBackground({ running }: Background): Promise<void> {
   while (running.size > 0) await Promise.all(running);
 }
 
-/** Waits for the work, 15 seconds at most by default; then aborts it and waits for 2 more. */
-export async function stopBackground(background: Background, finishMs: number = STOP_MS.finish): Promise<void> {
-  if ((await within(settleBackground(background), finishMs)) !== 'too late') return;
+/** Waits for the work, 10 seconds at most; then aborts it and waits for 2 more. */
+export async function stopBackground(background: Background): Promise<void> {
+  if ((await within(settleBackground(background), STOP_MS.finish)) !== 'too late') return;
   background.giveUp.abort();
   await within(settleBackground(background), STOP_MS.store);
 }

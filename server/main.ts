@@ -23,7 +23,7 @@ export type RunningServer = {
   port: number;
   /**
    * Answers everything for one more second (1.5 s over TLS), closing each connection with its response. Then accepts no more
-   * connections, waits 10 s for in-flight requests and 15 s for background work of pages, writes the quotas, and releases
+   * connections, waits 10 s for in-flight requests and 10 s for the mails and approvals of pages, writes the quotas, and releases
    * everything except the database. May be called twice.
    */
   stop: () => Promise<void>;

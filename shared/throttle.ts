@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { AppError } from './errors.ts';
 
 /** How many keys each generation of a throttle holds: the latest 8 192 keys are remembered, and 16 384 at most. */
 const MAX_KEYS = 4_096;
@@ -40,4 +41,32 @@ export function countEvent(throttle: Throttle, key: string): void {
 function recentTimes({ windowMs, clock, latest, former }: Throttle, key: string): number[] {
   const nowMs = clock.monotonicMs();
   return (latest.get(key) ?? former.get(key) ?? []).filter((atMs) => nowMs - atMs <= windowMs);
+}
+
+/** How many failed logins an IP address may have in any window of this length. */
+export const FAILURES = { quota: 30, windowSeconds: 60 } as const;
+
+/** Creates a throttle of failed logins, or of other events of which an address may have as many. */
+export function createFailureThrottle(clock: Pick<Clock, 'monotonicMs'>): Throttle {
+  return createThrottle(clock, FAILURES.quota, FAILURES.windowSeconds * 1_000);
+}
+
+/**
+ * Counts a failed login, or another event, which the refusal calls `what`. Throws `too_many_failures`, and counts nothing, if
+ * the block of addresses has none left.
+ */
+export function countFailure(
+  throttle: Throttle,
+  block: string,
+  what = 'requests without a valid API key or token',
+): void {
+  const ms = waitMs(throttle, block);
+  if (ms === 0) {
+    countEvent(throttle, block);
+    return;
+  }
+  const { quota, windowMs } = throttle;
+  const retryAfterSeconds = Math.ceil(ms / 1_000);
+  const sentence = `More than ${quota} ${what} came from this IP address within ${windowMs / 1_000} seconds; try again in ${retryAfterSeconds} s.`;
+  throw new AppError('too_many_failures', sentence, { retryAfterSeconds });
 }

@@ -4,8 +4,7 @@ import { type LookupQuery, parseUid } from '../../shared/profiles/lookup.ts';
 import { operation } from '../docs/operation.ts';
 import { queryOf, queryValues } from '../http/parameters.ts';
 import { admit } from '../http/quota.ts';
-import type { RequestState } from '../http/request-state.ts';
-import type { Serving } from '../http/serving.ts';
+import type { RequestState, Serving } from '../http/serving.ts';
 import { admitted, withPermission } from '../http/with-key.ts';
 
 /** `/api/lookup`: up to a hundred profiles in one response. Each distinct query counts as one request. */

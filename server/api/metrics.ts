@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import { AppError } from '../../shared/errors.ts';
+import { countFailure } from '../../shared/throttle.ts';
 import { transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
-import { countFailure } from '../http/throttle.ts';
 import { blockOf } from '../http/transport.ts';
 import { credentialsOf } from '../http/with-key.ts';
 import type { Metrics } from '../observability/metrics.ts';

@@ -5,8 +5,7 @@ import { isoTime } from '../../shared/clock.ts';
 import { operation } from '../docs/operation.ts';
 import { queryOf, refuseParameters } from '../http/parameters.ts';
 import { levelsOf } from '../http/quota.ts';
-import type { RequestState } from '../http/request-state.ts';
-import type { Serving } from '../http/serving.ts';
+import type { RequestState, Serving } from '../http/serving.ts';
 import { type Admitted, admitted, withKey } from '../http/with-key.ts';
 
 /** `/api/key`: the permissions of the request's key, and what is left of its rate limits. Spends nothing. */

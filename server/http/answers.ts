@@ -1,9 +1,9 @@
-import { AppError, type ErrorCode, refusalOf } from '../../shared/errors.ts';
+import type { z } from 'zod';
+import type { ErrorBody } from '../../shared/api/bodies.ts';
+import { AppError, DOCUMENTED_CODES, type ErrorCode, refusalOf } from '../../shared/errors.ts';
 import { etagOf } from '../../shared/etag.ts';
-import { acceptsGzip, matches } from './conditional.ts';
-import { publicRefusal } from './errors.ts';
 import { rateLimit, rateLimitPolicy } from './quota.ts';
-import type { RequestState } from './request-state.ts';
+import type { RequestState } from './serving.ts';
 
 /**
  * What a route returns: the body of a 200, or an empty body and a Location, plus the headers that only this response has.
@@ -46,6 +46,58 @@ export function answerTo({ method, headers: sent }: Request, { key, quota }: Req
   const shown = isUnchanged && (method === 'GET' || key === null) ? null : body;
   return new Response(shown, { status: isUnchanged ? 304 : (answer.status ?? 200), headers });
 }
+
+// A list of entity tags (RFC 9110, sections 5.6.1 and 8.8.3). A list may have empty elements.
+const TAG_LIST =
+  /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
+
+/**
+ * Whether `If-None-Match` is `*` or a list with this tag (RFC 9110, section 13.1.2), also if a proxy has made it weak or, like
+ * Apache, appended `-gzip` to it. A malformed value matches nothing.
+ */
+export function matches(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch === etag) return true;
+  if (ifNoneMatch.trim() === '*') return true;
+  if (!TAG_LIST.test(ifNoneMatch)) return false;
+  const tags = ifNoneMatch.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
+  return tags.some((tag) => tag.replace(/^W\//, '').replace(/-gzip"$/, '"') === etag);
+}
+
+/** Whether `Accept-Encoding` allows gzip and does not prefer an uncompressed body (RFC 9110, section 12.5.3). */
+export function acceptsGzip(acceptEncoding: string | null): boolean {
+  const weights = new Map<string, number>();
+  for (const item of acceptEncoding?.toLowerCase().split(',') ?? []) {
+    const [coding = '', ...parameters] = item.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    weights.set(coding === 'x-gzip' ? 'gzip' : coding, weight === undefined ? 1 : Number(weight));
+  }
+  const gzip = weights.get('gzip') ?? weights.get('*') ?? 0;
+  return gzip > 0 && gzip >= (weights.get('identity') ?? 0);
+}
+
+/** Every status that a refused request can have, in ascending order. */
+export const ERROR_STATUSES: readonly number[] = [
+  ...new Set(DOCUMENTED_CODES.map((code) => refusalOf(code).status as number)),
+].sort((a, b) => a - b);
+
+/** A refusal as clients receive it. */
+export type PublicRefusal = {
+  code: ErrorCode;
+  status: number;
+  body: z.infer<typeof ErrorBody>;
+  /** The headers that only some refusals have. */
+  headers: Record<string, string> | undefined;
+};
+
+/** The part of an error that clients may see, also used for the OpenAPI document. */
+export function publicRefusal({ code, message, details }: AppError): PublicRefusal {
+  const { status, sentence = '', isSentenceFixed, headers } = refusalOf(code);
+  if (status === undefined) return publicRefusal(INTERNAL);
+  const error = isSentenceFixed && !details.isForClient ? sentence : message;
+  return { code, status, body: { error }, headers: headers?.(details) };
+}
+
+const INTERNAL = new AppError('internal');
 
 /** A refused request: the response, and the error to log (null unless the server is at fault). */
 export type Refused = { response: Response; fault: unknown };

@@ -4,8 +4,7 @@ import { type Random, randomBase62 } from '../../shared/random.ts';
 import { countUsage } from '../../shared/usage/usage.ts';
 import { type Answer, answerTo, codeOf, HSTS, refuse } from './answers.ts';
 import { admit } from './quota.ts';
-import type { RequestState } from './request-state.ts';
-import type { Serving } from './serving.ts';
+import type { RequestState, Serving } from './serving.ts';
 import { checkTransport, clientAddress } from './transport.ts';
 
 // Elysia analyses the source of hooks and handlers, as printed by Bun: the context only has the properties that they

@@ -1,6 +1,6 @@
 import { AppError } from '../../shared/errors.ts';
 import { decode } from './parameters.ts';
-import type { RequestState } from './request-state.ts';
+import type { RequestState } from './serving.ts';
 
 /** A route of an application. */
 type Route = { readonly method: string; readonly path: string };

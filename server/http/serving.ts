@@ -1,6 +1,7 @@
 import type { Reader } from '../../shared/db/reader.ts';
 import type { Deps } from '../../shared/deps.ts';
-import type { Verifier } from '../../shared/keys/verify.ts';
+import type { ErrorCode } from '../../shared/errors.ts';
+import type { VerifiedKey, Verifier } from '../../shared/keys/verify.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
 import type { Leaderboard } from '../../shared/profiles/board.ts';
 import type { Lookup } from '../../shared/profiles/lookup.ts';
@@ -8,6 +9,7 @@ import type { Throttle } from '../../shared/throttle.ts';
 import type { Usage } from '../../shared/usage/usage.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Quota } from './quota.ts';
 import type { Transport } from './transport.ts';
 
 /** The part of Bun's server that knows connections: their remote address, and their idle timeout in seconds. */
@@ -34,4 +36,23 @@ export type Serving = {
   isReady: () => boolean;
   /** Null until the server listens. */
   connections: Connections | null;
+};
+
+/** The state of a request, filled in by the plugins that it passes. */
+export type RequestState = {
+  readonly requestId: string;
+  /** By the monotonic clock. */
+  readonly startedAtMs: number;
+  readonly method: string;
+  /** The IP address at the other end of the connection. */
+  readonly peer: string;
+  /** The client's IP address, behind trusted proxies. */
+  readonly address: string;
+  /** The path of the request's route, for log and metrics; null if no route matches. */
+  template: string | null;
+  /** Null until the key is verified. */
+  key: VerifiedKey | null;
+  quota: Quota | null;
+  /** Null unless the request was refused. */
+  refusal: ErrorCode | null;
 };

@@ -3,7 +3,7 @@ import type { Config } from '../../shared/config/config.ts';
 import { exposureFault } from '../../shared/config/values.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isLoopback, networkOf } from '../../shared/net.ts';
-import type { RequestState } from './request-state.ts';
+import type { RequestState } from './serving.ts';
 
 /** The sentence of `uri_too_long` names this number. */
 const MAX_PATH_LENGTH = 8_192;

@@ -4,11 +4,10 @@ import type { Permission } from '../../shared/db/schema/keys.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { VerifiedKey, Verifier } from '../../shared/keys/verify.ts';
 import type { Throttle } from '../../shared/throttle.ts';
+import { countFailure } from '../../shared/throttle.ts';
 import { transport } from './every-request.ts';
 import { admit, openQuota, type Quota, showLevels } from './quota.ts';
-import type { RequestState } from './request-state.ts';
-import type { Serving } from './serving.ts';
-import { countFailure } from './throttle.ts';
+import type { RequestState, Serving } from './serving.ts';
 import { blockOf } from './transport.ts';
 
 /** What a request costs of each rate limit: one, nothing, or what its route passes to `admit` after reading the parameters. */

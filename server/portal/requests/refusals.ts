@@ -4,7 +4,7 @@ import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
 import { FIELDS } from '../../../shared/keys/fields.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/inputs.ts';
 import { type Html, html } from '../../html.ts';
-import { publicRefusal } from '../../http/errors.ts';
+import { publicRefusal } from '../../http/answers.ts';
 import { publicPath } from '../../http/public-path.ts';
 import { pageSentence } from '../html/time.ts';
 import type { Report } from '../services.ts';

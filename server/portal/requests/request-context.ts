@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../../shared/errors.ts';
 import type { ErrorDetails } from '../../../shared/refusals.ts';
 import type { Client, Session, SignedInPerson } from '../../../shared/sign-in/sessions.ts';
 import type { Html } from '../../html.ts';
-import type { RequestState } from '../../http/request-state.ts';
+import type { RequestState } from '../../http/serving.ts';
 import type { PortalServices } from '../services.ts';
 import type { FlashCode } from './answers.ts';
 import type { Form } from './form.ts';

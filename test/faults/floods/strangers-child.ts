@@ -1,5 +1,5 @@
-import { countFailure, createFailureThrottle } from '../../../server/http/throttle.ts';
 import { blockOf } from '../../../server/http/transport.ts';
+import { countFailure, createFailureThrottle } from '../../../shared/throttle.ts';
 
 // Run by strangers.test.ts as its own process: of 200 000 addresses, each fails once, and a quarter once more often than
 // is allowed. Prints how many failures there were, how many of them were refused, and by how many bytes memory grew.

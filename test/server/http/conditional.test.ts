@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { acceptsGzip, matches } from '../../../server/http/conditional.ts';
+import { acceptsGzip, matches } from '../../../server/http/answers.ts';
 import { get, getRaw, sendRaw, startTestServer, takeApart } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, prepare } from '../../support/requests.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { ERROR_STATUSES } from '../../../server/http/errors.ts';
+import { ERROR_STATUSES } from '../../../server/http/answers.ts';
 import { revokeKey } from '../../../shared/keys/life.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/background.ts';
-import { FAILURES } from '../../../server/http/throttle.ts';
 import { systemRandom } from '../../../shared/random.ts';
+import { FAILURES } from '../../../shared/throttle.ts';
 import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { call, expectRefused, tokenFor } from '../../support/manage.ts';
