@@ -7,9 +7,6 @@ type CodesWith<Column extends keyof Refusal> = {
   [Code in ErrorCode]: Column extends keyof (typeof REFUSALS)[Code] ? Code : never;
 }[ErrorCode];
 
-/** The codes that clients of `/api` or `/manage` can get. */
-export type ClientCode = CodesWith<'when'>;
-
 /** The codes that clients of `/api` can get, which the OpenAPI document describes. */
 export type DocumentedCode = CodesWith<'remedy'>;
 

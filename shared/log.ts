@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm';
 import { ACTOR_KINDS, actorText } from './actor.ts';
-import { parseIsoTime } from './clock.ts';
+
 import type { Db } from './db/connect.ts';
 import { guardDatabase } from './db/faults.ts';
 import {
@@ -13,7 +13,6 @@ import {
   type Subject,
 } from './db/schema/events.ts';
 import { erasedProfiles, profileNames, profiles } from './db/schema/profiles.ts';
-import { parseDuration } from './keys/inputs.ts';
 import { VOIDING_CHANGES } from './keys/key.ts';
 import type { HistoryView } from './keys/view.ts';
 import { formatRateLimit, type RateLimit } from './limits/rate-limit.ts';
@@ -89,41 +88,28 @@ const GROUPS = {
   restores: ['database', EVENTS.database],
 } as const satisfies Record<string, readonly [Subject, readonly EventName[]]>;
 
-type LogGroup = keyof typeof GROUPS;
-
-type Kinds<About extends Subject, Event extends string> = Event extends `${infer Before} ${infer After}`
-  ? Kinds<About, `${Before}-${After}`>
-  : `${About}-${Event}`;
-
 /** The kind of an entry, as `profilectl log --json` prints it: `key-approved`, `admin-passkey-removed`. */
-type LogKind = { [About in Subject]: Kinds<About, EventName<About>> }[Subject];
-
-function kindOf(subject: Subject, event: EventName): LogKind {
-  return `${subject}-${event.replaceAll(' ', '-')}` as LogKind;
+function kindOf(subject: Subject, event: EventName): string {
+  return `${subject}-${event.replaceAll(' ', '-')}`;
 }
 
 /** Each group with its kinds, in display order. */
-export const LOG_GROUPS = Object.entries(GROUPS).map(([group, [subject, names]]) => ({
-  group: group as LogGroup,
-  subject: subject as Subject,
-  kinds: names.map((event) => kindOf(subject, event)),
-  names: names as readonly EventName[],
-}));
+export const LOG_GROUPS = Object.entries<readonly [Subject, readonly EventName[]]>(GROUPS).map(
+  ([group, [subject, names]]) => ({ group, subject, names, kinds: names.map((event) => kindOf(subject, event)) }),
+);
 
 /** Whether a string is a group or a kind. */
-export function isLogKind(text: string): text is LogKind | LogGroup {
-  return LOG_GROUPS.some(({ group, kinds }) => group === text || kinds.some((kind) => kind === text));
+export function isLogKind(text: string): boolean {
+  return LOG_GROUPS.some(({ group, kinds }) => group === text || kinds.includes(text));
 }
 
 /** One action in the log. */
 export type LogEntry = {
-  /** Continues, as {@link LogFilter.before}, with the entries older than this one. */
-  id: number;
   /** Milliseconds since 1970. */
   atMs: number;
   /** Who did it, as shown to admins and operators: `ada (on the box)`, `admin Grace`, `owner ada`. */
   by: string;
-  kind: LogKind;
+  kind: string;
   /** The identifier of the key or the backend's token; otherwise null. */
   identifier: string | null;
   /** The UID of the profile; null if there is none, or it is no longer known. */
@@ -137,49 +123,61 @@ export type LogEntry = {
 /** Which entries to list; by default all. */
 export type LogFilter = {
   /** From this time until before that one; milliseconds since 1970. */
-  sinceMs?: number;
-  untilMs?: number;
+  sinceMs?: number | undefined;
+  untilMs?: number | undefined;
   /**
    * The actor: a name, a name as the log shows it, a kind of actor such as `owner`, or `owner` with a username. Case-insensitive.
    */
-  by?: string;
-  kinds?: readonly (LogKind | LogGroup)[];
-  key?: string;
-  /** The id of an entry; the list continues after it. */
-  before?: number | null;
+  by?: string | undefined;
+  /** Kinds and groups. */
+  kinds?: readonly string[] | undefined;
+  key?: string | undefined;
+  /** The `next` of an earlier page. */
+  after?: string | undefined;
 };
 
+/** Whether a string can be the `next` of a page. */
+export function isLogCursor(text: string): boolean {
+  return /^[1-9][0-9]{0,14}$/.test(text);
+}
+
 /**
- * Lists people's actions on keys, admins, tokens, bans, erasures and restores, newest first: at most `limit` entries. It reads
- * backwards, only as far as needed, so a page costs the same however long the log is, unless few entries pass the filter.
+ * Lists people's actions on keys, admins, tokens, bans, erasures and restores, newest first: a page of `limit` entries, whose
+ * `next` leads to the older ones. It reads backwards, only as far as needed, so a page costs the same however long the log is,
+ * unless few entries pass the filter.
  */
-export function listLog(db: Db, limit: number, filter: LogFilter = {}): LogEntry[] {
-  const { before = null, sinceMs, untilMs, by, kinds, key } = filter;
+export function readLog(db: Db, limit: number, filter: LogFilter = {}): { entries: LogEntry[]; next: string | null } {
+  const { after, sinceMs, untilMs, by, kinds, key } = filter;
   const conditions = [
     isOfKinds(kinds),
-    before === null ? undefined : lt(events.id, before),
+    after === undefined ? undefined : lt(events.id, Number(after)),
     sinceMs === undefined ? undefined : gte(events.at, sinceMs),
     untilMs === undefined ? undefined : lt(events.at, untilMs),
     by === undefined ? undefined : isBy(by),
     key === undefined ? undefined : and(eq(events.subject, 'key'), eq(events.about, key)),
   ];
-  return guardDatabase(db.$client.filename, () =>
-    db
+  return guardDatabase(db.$client.filename, () => {
+    // One more than the limit shows whether there is a next page.
+    const found = db
       .select({ event: events, username: profiles.username })
       .from(events)
       .leftJoin(profiles, eq(profiles.id, events.profileId))
       .where(and(...conditions))
       .orderBy(desc(events.id))
-      .limit(limit)
-      .all()
-      .map((row) => entryOf(db, row)),
-  );
+      .limit(limit + 1)
+      .all();
+    const shown = found.slice(0, limit);
+    return {
+      entries: shown.map((row) => entryOf(db, row)),
+      next: found.length > shown.length ? String(shown.at(-1)?.event.id) : null,
+    };
+  });
 }
 
 function isOfKinds(wanted: LogFilter['kinds']): SQL | undefined {
   const selected = LOG_GROUPS.map(({ group, subject, kinds, names }) => {
-    const isSelected = (kind: LogKind) => wanted === undefined || wanted.some((one) => one === group || one === kind);
-    const chosen = names.filter((_, index) => isSelected(kinds[index] as LogKind));
+    const isSelected = (kind = '') => wanted === undefined || wanted.some((one) => one === group || one === kind);
+    const chosen = names.filter((_, index) => isSelected(kinds[index]));
     return and(eq(events.subject, subject), inArray(events.event, chosen));
   });
   return or(...selected);
@@ -202,11 +200,11 @@ function isBy(text: string): SQL | undefined {
 type Row = { event: typeof events.$inferSelect; username: string | null };
 
 function entryOf(db: Db, { event: row, username }: Row): LogEntry {
-  const { id, at, by, byKind, subject, event, about, profileId } = row;
+  const { at, by, byKind, subject, event, about, profileId } = row;
   const isErasure = subject === 'profile' && event === 'erased' && row.data?.count === undefined;
   const profile = isErasure ? erasedAt(db, at) : profileId;
   return {
-    ...{ id, atMs: at, kind: kindOf(subject, event), profile },
+    ...{ atMs: at, kind: kindOf(subject, event), profile },
     by: byKind === 'owner' && username !== null ? `owner ${username}` : actorText({ kind: byKind, name: by }, 'admin'),
     identifier: subject === 'key' || subject === 'token' ? about : null,
     text: sentenceOf({ ...row, profileId: profile }),
@@ -277,17 +275,6 @@ function writtenText(data: EventData | null): string {
   return data?.reason ?? data?.passkey ?? '';
 }
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-
-/** The syntax of a time for filtering the log, for refusals. */
+/** The syntax of a time for filtering the log (`parseTime`, backwards), for refusals. */
 export const PAST_SYNTAX =
   'a duration such as 7d or 12h, a date such as 2026-01-31, or a time such as 2026-01-31T09:00Z';
-
-/**
- * Parses a time for filtering the log: a duration before now, a date (its midnight in UTC) or an ISO 8601 time with its
- * zone. Returns milliseconds since 1970; null if it is none of these.
- */
-export function parsePast(text: string, nowMs: number): number | null {
-  const durationMs = parseDuration(text);
-  return durationMs === null ? parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text) : nowMs - durationMs;
-}

@@ -34,7 +34,7 @@ export type Refusal = {
   sentence?: string;
   /** Set if clients always see `sentence`, because more exact ones are for the operator. */
   isSentenceFixed?: true;
-  /** When a client of `/api` or `/manage` gets it, for the OpenAPI documents. */
+  /** When a client of `/api` gets it, for the OpenAPI document. */
   when?: string;
   /** What a client of `/api` should do, in whole sentences. */
   remedy?: string;
@@ -45,7 +45,7 @@ export type Refusal = {
 };
 
 /** The Retry-After header, by default one second. */
-export const retryAfter = ({ retryAfterSeconds = 1 }: ErrorDetails) => ({ 'Retry-After': String(retryAfterSeconds) });
+const retryAfter = ({ retryAfterSeconds = 1 }: ErrorDetails) => ({ 'Retry-After': String(retryAfterSeconds) });
 
 const REALM = 'Bearer realm="profile-lookup"';
 
@@ -143,7 +143,7 @@ export const REFUSALS = {
     headers: retryAfter,
   },
   /** The owner has requested or renamed too many keys today. */
-  too_many_requests: { status: 429, exitCode: 75, headers: retryAfter, when: 'the owner has reached a daily limit' },
+  too_many_requests: { status: 429, exitCode: 75, headers: retryAfter },
   internal: {
     status: 500,
     sentence: 'The server failed to answer this request.',
@@ -175,11 +175,7 @@ export const REFUSALS = {
   // The refusals of `/developers` and `/manage`.
 
   /** This kind of person may never do this, whatever the input (`shared/operations.ts`). */
-  forbidden: {
-    status: 403,
-    sentence: 'You are not allowed to do this.',
-    when: 'the holder of this token may not do this; the sentence says why',
-  },
+  forbidden: { status: 403, sentence: 'You are not allowed to do this.' },
   /** A form under `/developers` that breaks a rule; the page says which. */
   refused_form: { status: 422, sentence: 'Something in this form can’t be accepted; nothing was done.' },
   /** A form that is not encoded the way browsers encode forms. */
@@ -205,48 +201,23 @@ export const REFUSALS = {
   no_sign_in: { status: 503, sentence: 'You can’t sign in here yet; nothing was done.' },
   signed_out: { status: 403, sentence: 'You are not signed in, or your session has expired; nothing was done.' },
   /** A body of `/manage/v1` that breaks a rule. */
-  bad_body: { status: 400, exitCode: 2, when: 'the body is not the JSON object that this path accepts' },
+  bad_body: { status: 400 },
   /** The request to `/manage/v1` currently breaks a rule of the product. */
-  not_possible: {
-    status: 409,
-    when: 'a rule does not currently allow it; the sentence says which',
-  },
-  body_too_long: {
-    status: 413,
-    sentence: 'The body is longer than 64 KiB; nothing was done.',
-    when: 'the body is longer than 64 KiB',
-  },
-  not_json: {
-    status: 415,
-    sentence: 'This path only accepts JSON, as application/json.',
-    when: 'the body is not application/json',
-  },
+  not_possible: { status: 409 },
+  body_too_long: { status: 413, sentence: 'The body is longer than 64 KiB; nothing was done.' },
+  not_json: { status: 415, sentence: 'This path only accepts JSON, as application/json.' },
   /** Profiles that a backend sends to `/manage/v1/profiles`. */
-  too_many_lines: {
-    status: 413,
-    when: 'the body has more lines or bytes than a request may have; the sentence names the limit',
-  },
+  too_many_lines: { status: 413 },
   lines_cut_off: {
     status: 408,
-    exitCode: 75,
     headers: () => ({ Connection: 'close' }),
-    when: 'less than 1 KiB/s of the body arrived over 20 s; with `partial=1` complete batches were imported, otherwise nothing',
   },
-  not_lines: {
-    status: 415,
-    sentence: 'This path only accepts JSON Lines, as application/jsonl.',
-    when: 'the body is not application/jsonl, or it is compressed',
-  },
+  not_lines: { status: 415, sentence: 'This path only accepts JSON Lines, as application/jsonl.' },
   feed_running: {
     status: 429,
-    exitCode: 75,
     sentence: 'An import is already running; try again when it has finished.',
     headers: retryAfter,
-    when: 'another import is already running',
   },
   /** Something has changed since it was shown to the person who confirmed it. */
-  changed_since: {
-    status: 409,
-    when: 'the key has changed since it was shown; the sentence says what',
-  },
+  changed_since: { status: 409 },
 } as const satisfies Record<string, Refusal>;

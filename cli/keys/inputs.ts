@@ -4,7 +4,6 @@ import type { Permission } from '../../shared/db/schema/keys.ts';
 import { AppError, faultOf } from '../../shared/errors.ts';
 import { parseInput } from '../../shared/keys/fields.ts';
 import {
-  boundsInWords,
   factsOf,
   type InputFacts,
   type InputKind,
@@ -113,7 +112,9 @@ export async function askField({ schema, initial, isCurrent = false, check, nowM
 
 function hintOf(schema: z.ZodType, { hint = '', bounds }: InputFacts): string {
   if (bounds === undefined) return hint;
-  return schema.safeParse(null).success ? 'Optional; press Enter for none.' : `${hint} ${boundsInWords(bounds)}`.trim();
+  if (schema.safeParse(null).success) return 'Optional; press Enter for none.';
+  const { min, max } = bounds;
+  return `${hint} ${min > 1 ? `${min} to ${max} characters.` : `Up to ${max} characters.`}`.trim();
 }
 
 /** The title and value of a field, as shown before the confirmation. */

@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
+import { parseTime } from '../../shared/keys/inputs.ts';
 import {
+  isLogCursor,
   isLogKind,
   LOG_GROUPS,
   type LogEntry,
   type LogFilter,
-  listLog,
   PAST_SYNTAX,
-  parsePast,
+  readLog,
 } from '../../shared/log.ts';
 import { type Context, commandLine, globalsOf, withContext } from '../context.ts';
 import { notice, print, printJson, table } from '../terminal/output.ts';
@@ -22,8 +23,6 @@ const PAGE_SIZE = 50;
 const MAX_LIMIT = 1_000_000_000;
 
 const WHEN = 'When (UTC)';
-
-const CURSOR = /^[1-9][0-9]{0,14}$/;
 
 /** Adds `log`, which lists the audit log. */
 export function addLog(program: Command): void {
@@ -54,11 +53,12 @@ function list(command: Command, { deps, json }: Context, options: Options): void
   const filter = filterOf(options, deps.clock.nowMs());
   const isPage = process.stdout.isTTY && !json;
   const limit =
-    options.limit === undefined ? (isPage ? PAGE_SIZE : null) : wholeNumber('--limit', options.limit, 1, MAX_LIMIT);
-  // One more than the limit shows whether there is a next page.
-  const found = listLog(deps.db, limit === null ? Number.MAX_SAFE_INTEGER : limit + 1, filter);
-  const entries = limit === null ? found : found.slice(0, limit);
-  const next = found.length > entries.length ? String(entries.at(-1)?.id) : null;
+    options.limit === undefined
+      ? isPage
+        ? PAGE_SIZE
+        : MAX_LIMIT
+      : wholeNumber('--limit', options.limit, 1, MAX_LIMIT);
+  const { entries, next } = readLog(deps.db, limit, filter);
   if (json) printJson({ entries: entries.map(jsonOf), next });
   else print(entries.length === 0 ? 'No entries.' : logText(entries));
   if (next !== null && !json) {
@@ -80,22 +80,16 @@ function jsonOf({ atMs, by, kind, identifier, profile }: LogEntry) {
 }
 
 function filterOf({ since, by, kind, after }: Options, nowMs: number): LogFilter {
-  const sinceMs = since === undefined ? undefined : parsePast(since, nowMs);
+  const sinceMs = since === undefined ? undefined : parseTime(since, nowMs, -1);
   if (sinceMs === null) throw new AppError('usage', `--since must be ${PAST_SYNTAX}.`);
-  const kinds = kind?.filter(isLogKind);
-  if (kind !== undefined && kinds?.length !== kind.length) {
+  if (kind?.every(isLogKind) === false) {
     const words = LOG_GROUPS.map(({ group }) => group).join(', ');
     throw new AppError('usage', `Unknown --kind; it is one of ${words}, or a kind that --json shows.`);
   }
-  if (after !== undefined && !CURSOR.test(after)) {
+  if (after !== undefined && !isLogCursor(after)) {
     throw new AppError('usage', '--after must be the "next" of an earlier page.');
   }
-  return {
-    ...(sinceMs !== undefined && { sinceMs }),
-    ...(by !== undefined && { by: by.trim() }),
-    ...(kinds !== undefined && { kinds }),
-    before: after === undefined ? null : Number(after),
-  };
+  return { sinceMs, by: by?.trim(), kinds: kind, after };
 }
 
 /** The filters as typed. */

@@ -1,29 +1,24 @@
 import { z } from 'zod';
-import { KEY_STATES, PERMISSIONS, type Permission } from '../db/schema/keys.ts';
+import { KEY_STATES, PERMISSIONS } from '../db/schema/keys.ts';
 import { AppError, faultOf } from '../errors.ts';
-import { checkRateLimits, RATE_LIMIT_BOUNDS, RATE_LIMIT_SYNTAX } from '../limits/rate-limit.ts';
+import { checkRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { codePoints } from '../text.ts';
 import { USAGE_DAYS, USUAL_DAYS } from '../usage/usage.ts';
 import {
+  EXPIRY_SYNTAX,
   INPUT_FACTS,
   keeping,
-  lineOf,
-  missingOr,
-  numberField,
+  LATEST_EXPIRY_MS,
   optionalText,
   plain,
   type TextFacts,
   textField,
-  timeField,
   trimmed,
-  whole,
+  wholeField,
 } from './inputs.ts';
 import { isIdentifier, readCursor } from './list.ts';
 
-/** Returns the permissions without duplicates, in their fixed order. */
-function normalisePermissions(list: readonly Permission[]): Permission[] {
-  return PERMISSIONS.filter((permission) => list.includes(permission));
-}
+// All input fields of the operations on keys: their schemas with error sentences, labels, hints and flags.
 
 /** Parses an input by its schema. Throws `usage` with the first error. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
@@ -31,8 +26,6 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unkn
   if (result.success) return result.data;
   throw new AppError('usage', result.error.issues[0]?.message ?? 'The input is invalid.');
 }
-
-// All input fields of the operations on keys: their schemas with error sentences, labels, hints and flags.
 
 const MAX_PAGE_LENGTH = 1_000;
 
@@ -49,8 +42,6 @@ function projectUrlFault(text: string): string | null {
   return `The project URL must be an http or https URL of at most ${MAX_URL_LENGTH} characters.`;
 }
 
-const NO_RATE_LIMITS = 'The list of rate limits must be a list of quotas and windows.';
-const RATE_LIMIT = { error: `A rate limit is ${RATE_LIMIT_SYNTAX}.` };
 const NO_STATE = { error: `A state must be one of ${KEY_STATES.join(', ')}.` };
 const INVALID_CURSOR = {
   error: 'The cursor must be the identifier of a key or come from an earlier response.',
@@ -58,8 +49,7 @@ const INVALID_CURSOR = {
 const UNKNOWN_PERMISSION = { error: 'The only permissions are api.lookup and api.leaderboard.' };
 const NO_PERMISSION = { error: 'Select at least one permission: api.lookup, api.leaderboard, or both.' };
 
-const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
-
+const ONE_LINE = { min: 1, max: 255, lines: false };
 const DESCRIPTION = {
   ...{ label: 'description', min: 80, max: 2000, lines: true },
   short: (missing: string) => `Describe it in ${missing}: what it does, who it is for, and what it stores.`,
@@ -79,37 +69,37 @@ export const FIELDS = {
     ...{ label: 'profile', title: 'Profile', hint: 'Its username or an alias.' },
     ...{ kind: 'line', flag: ['--profile <username>', 'the username or an alias of the profile'] },
   }),
-  profileId: whole('UID', 1, Number.MAX_SAFE_INTEGER, 'The UID must be a whole number from 1.').register(INPUT_FACTS, {
+  profileId: wholeField(1, Number.MAX_SAFE_INTEGER, 'a whole number from 1', {
     ...{ label: 'UID', title: 'UID', kind: 'hidden', flag: null },
   }),
-  name: textField(lineOf('name'), {
-    ...{ title: 'Name of the key', hint: 'Any name you like; you can change it later.' },
-    flag: ['--name <name>', 'the name of the key, 1 to 255 characters'],
-  }),
-  find: textField(lineOf('text to find'), { title: 'Key, profile or address', flag: null }),
+  name: textField(
+    { label: 'name', ...ONE_LINE },
+    {
+      ...{ title: 'Name of the key', hint: 'Any name you like; you can change it later.' },
+      flag: ['--name <name>', 'the name of the key, 1 to 255 characters'],
+    },
+  ),
+  find: textField({ label: 'text to find', ...ONE_LINE }, { title: 'Key, profile or address', flag: null }),
   description: textField(DESCRIPTION, {
     ...{ title: 'Description', hint: 'What is it for? Admins base their decision on this.', rows: 8 },
     flag: ['--description <text>', 'what the key is for, 80 to 2000 characters'],
   }),
   permissions: z
-    .array(z.enum(PERMISSIONS, UNKNOWN_PERMISSION), {
-      error: missingOr('list of permissions', 'The list of permissions must be a list of strings.'),
-    })
+    .array(z.enum(PERMISSIONS, UNKNOWN_PERMISSION), NO_PERMISSION)
     .min(1, NO_PERMISSION)
-    .overwrite(normalisePermissions)
+    // Without duplicates, in their fixed order.
+    .overwrite((list) => PERMISSIONS.filter((permission) => list.includes(permission)))
     .register(INPUT_FACTS, {
       ...{ label: 'list of permissions', title: 'Permissions', hint: 'At least one.' },
       ...{ kind: 'permissions', flag: ['--permission <permission>', 'api.lookup or api.leaderboard'] },
     }),
   projectUrl: optionalText(
-    trimmed('project URL', projectUrlFault)
-      .meta({ maxLength: MAX_URL_LENGTH })
-      .register(INPUT_FACTS, {
-        ...{ label: 'project URL', title: 'Project URL', kind: 'url' },
-        flag: ['--project-url <url>', 'the URL of the project'],
-        hint: 'A website about the project (http or https).',
-        bounds: { min: 0, max: MAX_URL_LENGTH },
-      }),
+    trimmed('project URL', projectUrlFault).register(INPUT_FACTS, {
+      ...{ label: 'project URL', title: 'Project URL', kind: 'url' },
+      flag: ['--project-url <url>', 'the URL of the project'],
+      hint: 'A website about the project (http or https).',
+      bounds: { min: 0, max: MAX_URL_LENGTH },
+    }),
   ),
   expectedUsage: optionalText(
     textField(
@@ -122,28 +112,21 @@ export const FIELDS = {
   ),
   reason: textField(REASON, REASON_FACTS),
   rateLimits: z
-    .array(
-      z.object(
-        {
-          quota: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(maxQuota, RATE_LIMIT),
-          windowSeconds: z.int(RATE_LIMIT).min(1, RATE_LIMIT).max(maxWindowSeconds, RATE_LIMIT),
-        },
-        { error: NO_RATE_LIMITS },
-      ),
-      { error: missingOr('list of rate limits', NO_RATE_LIMITS) },
-    )
+    .array(z.custom<RateLimit>())
     .check(keeping((limits) => faultOf(() => checkRateLimits(limits))))
     .register(INPUT_FACTS, {
       ...{ label: 'list of rate limits', title: 'Rate limits', kind: 'rate limits' },
       flag: ['--rate-limit <limit>', 'such as 60/1m or 5000/1d'],
       hint: 'For example 60/1m 5000/1d: 60 requests a minute and 5 000 a day.',
     }),
-  expiresAtMs: timeField({
+  expiresAtMs: wholeField(0, LATEST_EXPIRY_MS, EXPIRY_SYNTAX, {
+    kind: 'time',
     ...{ label: 'expiry', title: 'Expires', formName: 'expires', isEndless: true },
     flag: ['--expires <when>', 'such as 90d, 2027-01-31T12:00Z or "never"'],
     hint: 'Leave it empty for never, or enter a duration such as 90d or 12h, a date such as 2027-01-31, or a time such as 2027-01-31T12:00Z.',
   }),
-  retireOldAtMs: timeField({
+  retireOldAtMs: wholeField(0, LATEST_EXPIRY_MS, EXPIRY_SYNTAX, {
+    kind: 'time',
     ...{ label: 'expiry of the old key', title: 'When the old key expires', formName: 'retireOld' },
     titleFor: (old) => `Expiry of key ${old}, which this one replaces`,
     flag: ['--retire-old <when>', 'when the key that this one replaces expires'],
@@ -160,8 +143,8 @@ export const FIELDS = {
     ...{ label: 'list of states', title: 'States', kind: 'states', formName: 'state' },
     flag: ['--state <state>', 'pending, Active, suspended, rejected, withdrawn, revoked or expired'],
   }),
-  limit: numberField('limit', 1, MAX_PAGE_LENGTH, {
-    title: 'Limit',
+  limit: wholeField(1, MAX_PAGE_LENGTH, `a whole number from 1 to ${MAX_PAGE_LENGTH}`, {
+    ...{ label: 'limit', title: 'Limit', kind: 'number' },
     flag: [
       '--limit <number>',
       `at most this many, 1 to ${MAX_PAGE_LENGTH}; default: all, on a terminal ${USUAL_PAGE_LENGTH}`,
@@ -176,8 +159,8 @@ export const FIELDS = {
       kind: 'line',
       flag: ['--after <identifier>', 'only keys after this one in the list'],
     }),
-  days: numberField('number of days', 1, USAGE_DAYS, {
-    title: 'Days',
+  days: wholeField(1, USAGE_DAYS, `a whole number from 1 to ${USAGE_DAYS}`, {
+    ...{ label: 'number of days', title: 'Days', kind: 'number' },
     flag: ['--days <number>', `days (UTC) up to today, 1 to ${USAGE_DAYS}; default: ${USUAL_DAYS}`],
   }),
 } as const;

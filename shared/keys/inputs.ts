@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../text.ts';
 
-/** The kinds of form fields and prompts */
+/** The kinds of form fields and prompts. */
 export type InputKind =
   | 'line'
   | 'lines'
@@ -41,25 +41,17 @@ export type InputFacts = {
   titleFor?: (successorOf: string | null) => string;
 };
 
-/** The facts of each field. They have their own registry, so that no OpenAPI document shows them. */
+/** The facts of each field. */
 export const INPUT_FACTS = z.registry<InputFacts>();
 
 /** Returns the facts of a field, optional or not. Throws if it has none. */
 export function factsOf(schema: z.core.$ZodType): InputFacts {
   const facts = INPUT_FACTS.get(schema);
   if (facts !== undefined) return facts;
-  if (schema instanceof z.ZodDefault || isNullish(schema)) return factsOf(schema.unwrap());
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return factsOf(schema.unwrap());
   if (schema instanceof z.ZodPipe) return factsOf(schema.in);
   throw new Error('This schema is not a field of an operation.');
-}
-
-/** The schema of a field's values other than null and undefined. */
-export function valuesOf(schema: z.core.$ZodType): z.core.$ZodType {
-  return isNullish(schema) ? valuesOf(schema.unwrap()) : schema;
-}
-
-function isNullish(schema: z.core.$ZodType) {
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
 }
 
 /** The name of a field in forms and URLs. */
@@ -72,25 +64,17 @@ export function isLongText(schema: z.core.$ZodType): boolean {
   return factsOf(schema).kind === 'lines';
 }
 
-/** The allowed length of text, as a sentence. */
-export function boundsInWords({ min, max }: Bounds): string {
-  return min > 1 ? `${min} to ${max} characters.` : `Up to ${max} characters.`;
-}
-
 // The building blocks of the schemas of fields, with their error sentences. Texts are trimmed here, and nowhere else.
 
-type TextRule = {
+type TextRule = Bounds & {
   label: string;
-  /** The bounds of the length after trimming, in code points. */
-  min: number;
-  max: number;
   /** Whether line feeds are allowed. */
   lines: boolean;
   /** Makes the sentence for text that is too short, if it differs from that for text that is too long. */
   short?: (missing: string) => string;
 };
 
-/** The schema of a text field. CRLF and CR become LF, and the text is trimmed before its rule is checked. */
+/** Text of these bounds, in code points after trimming. CRLF and CR become LF before. */
 export function textInput({ label, min, max, lines, short }: TextRule, mayBeEmpty = min === 0) {
   return trimmed(label, (text) => {
     const length = codePoints(text);
@@ -105,7 +89,7 @@ export function textInput({ label, min, max, lines, short }: TextRule, mayBeEmpt
       return `The ${label} may not contain control characters${lines ? ' other than line feeds' : ''}.`;
     }
     return null;
-  }).meta({ ...(!mayBeEmpty && { minLength: min }), maxLength: max });
+  });
 }
 
 /** The facts of a text field, except those of its rule. */
@@ -113,27 +97,8 @@ export type TextFacts = Omit<InputFacts, 'label' | 'kind' | 'bounds'>;
 
 /** A text field. */
 export function textField(rule: TextRule, facts: TextFacts, mayBeEmpty?: boolean) {
-  const { label, lines } = rule;
-  const kind = lines ? 'lines' : 'line';
-  return textInput(rule, mayBeEmpty).register(INPUT_FACTS, { label, kind, bounds: rule, ...facts });
-}
-
-/** The rule of a required text field of one line. */
-export function lineOf(label: string): TextRule {
-  return { label, min: 1, max: 255, lines: false };
-}
-
-/** The field of a whole number. */
-export function numberField(label: string, min: number, max: number, facts: Omit<InputFacts, 'label' | 'kind'>) {
-  const sentence = `The ${label} must be a whole number from ${min} to ${max}.`;
-  return whole(label, min, max, sentence).register(INPUT_FACTS, { label, kind: 'number', ...facts });
-}
-
-/** The field of a time, in milliseconds since 1970. */
-export function timeField(facts: Omit<InputFacts, 'kind'>) {
-  const { label } = facts;
-  const schema = whole(label, 0, LATEST_EXPIRY_MS, `The ${label} must be ${EXPIRY_SYNTAX}.`);
-  return schema.register(INPUT_FACTS, { ...facts, kind: 'time' });
+  const kind = rule.lines ? 'lines' : 'line';
+  return textInput(rule, mayBeEmpty).register(INPUT_FACTS, { label: rule.label, kind, bounds: rule, ...facts });
 }
 
 /** Text that is trimmed and then checked by a function that returns an error sentence or null. */
@@ -143,7 +108,7 @@ export function trimmed(label: string, fault: (text: string) => string | null) {
 
 /** Text that is not trimmed, such as an identifier. */
 export function plain(label: string) {
-  return z.string({ error: missingOr(label, `The ${label} must be a string.`) });
+  return z.string({ error: `The ${label} is missing.` });
 }
 
 /** A check by a function that returns an error sentence or null. */
@@ -154,16 +119,10 @@ export function keeping<T>(fault: (value: T) => string | null): z.core.CheckFn<T
   };
 }
 
-/** The error of a missing value, or `sentence` for a value of the wrong type. */
-export function missingOr(label: string, sentence: string) {
-  return ({ input }: { input?: unknown }) =>
-    input === undefined || input === null ? `The ${label} is missing.` : sentence;
-}
-
-/** A whole number from `min` to `max`, with one sentence for all its errors. */
-export function whole(label: string, min: number, max: number, sentence: string) {
-  const error = missingOr(label, sentence);
-  return z.int({ error }).min(min, { error }).max(max, { error });
+/** A field of a whole number from `min` to `max`, which the error sentence `must be`. */
+export function wholeField(min: number, max: number, mustBe: string, facts: InputFacts) {
+  const error = `The ${facts.label} must be ${mustBe}.`;
+  return z.int({ error }).min(min, { error }).max(max, { error }).register(INPUT_FACTS, facts);
 }
 
 /** Optional text; null if it is absent or empty. */
@@ -171,9 +130,10 @@ export function optionalText<T extends z.ZodType<string>>(schema: T) {
   return schema.nullish().transform((text) => text || null);
 }
 
+// Times as people type them.
+
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION = /^([1-9][0-9]{0,8})([smhd])$/;
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** The latest expiry of a key, in milliseconds since 1970: the end of the year 9999. */
 export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
@@ -182,10 +142,14 @@ export const LATEST_EXPIRY_MS = Date.parse('9999-12-31T23:59:59.999Z');
 export const EXPIRY_SYNTAX =
   'a duration such as 90d, 12h or 30m (a year is 365d), or a future date or time such as 2027-01-31 or 2027-01-31T00:00:00Z';
 
-/** Parses a duration such as `90d`, `12h`, `30m` or `45s`. Returns milliseconds, or null for any other string. */
-export function parseDuration(text: string): number | null {
-  const duration = DURATION.exec(text);
-  return duration && Number(duration[1]) * UNITS[duration[2] as keyof typeof UNITS];
+/**
+ * Parses a duration such as `90d`, `12h`, `30m` or `45s` after `nowMs` (before it, if `sign` is -1), a date (its midnight in UTC)
+ * or an ISO 8601 time with its zone. Returns milliseconds since 1970; null for any other string.
+ */
+export function parseTime(text: string, nowMs: number, sign: 1 | -1 = 1): number | null {
+  const [, count, unit] = DURATION.exec(text) ?? [];
+  if (count !== undefined) return nowMs + sign * Number(count) * UNITS[unit as keyof typeof UNITS];
+  return parseIsoTime(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text);
 }
 
 /** Throws `usage` if a time (milliseconds since 1970; null for none) is not in the future. */
@@ -193,51 +157,42 @@ export function refuseTimePast(atMs: number | null, nowMs: number, label = 'expi
   if (atMs !== null && atMs <= nowMs) throw new AppError('usage', `The ${label} must be in the future.`);
 }
 
-/**
- * Parses an expiry: a duration from now, a date (midnight in UTC) or an ISO 8601 time with a zone. Returns milliseconds
- * since 1970. Throws `usage`, naming it by `label`, if it is invalid, not in the future, or after the year 9999.
- */
+/** Parses an expiry. Throws `usage`, naming it by `label`, if it is invalid, not in the future, or after the year 9999. */
 export function parseExpiry(text: string, nowMs: number, label = 'expiry'): number {
-  const duration = parseDuration(text);
-  const at = duration ? nowMs + duration : parseIsoTime(DATE.test(text) ? `${text}T00:00Z` : text);
+  const at = parseTime(text, nowMs);
   if (at === null || at <= nowMs || at > LATEST_EXPIRY_MS)
     throw new AppError('usage', `The ${label} must be ${EXPIRY_SYNTAX}.`);
   return at;
 }
 
-// Parses and formats inputs as people type them into forms, URLs, flags and prompts. The schema validates the result.
-
-type Read = (texts: readonly string[], nowMs: number, facts: InputFacts) => unknown;
-
 /** People write `mybot.dev/about` for the URL of a project: a host name with a dot, without a scheme. */
 const BARE_HOST = /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+(:\d+)?([/?#]|$)/u;
 
-const first: Read = ([text = '']) => text;
-
-const READERS: Readonly<Record<InputKind, Read>> = {
-  line: first,
-  lines: first,
-  url: ([text = '']) => (BARE_HOST.test(text.trim()) ? `https://${text.trim()}` : text),
-  hidden: first,
-  permissions: (texts) => texts.flatMap((text) => text.split(',')),
-  'rate limits': parseRateLimits,
-  time: ([text = ''], nowMs, { label, isEndless }) => {
-    const typed = text.trim();
-    return isEndless === true && typed === 'never' ? null : parseExpiry(typed, nowMs, label);
-  },
-  number: ([text = '']) => (/^\d{1,9}$/.test(text) ? Number(text) : Number.NaN),
-  states: (texts) =>
-    texts
-      .flatMap((text) => text.split(','))
-      .map((text) => KEY_STATES.find((state) => state.toLowerCase() === text.toLowerCase()) ?? text),
-};
-
 /**
- * Converts typed text into the input of a field's schema; a repeated field or flag has several texts. Durations such as `90d`
- * count from `nowMs`. Throws `usage` for malformed rate limits, times and durations.
+ * Converts text as people type it into forms, URLs, flags and prompts into the input of a field's schema; a repeated field or
+ * flag has several texts. Durations such as `90d` count from `nowMs`. Throws `usage` for malformed rate limits, times and
+ * durations.
  */
-export function readTyped(facts: InputFacts, texts: readonly string[], nowMs: number): unknown {
-  return READERS[facts.kind](texts, nowMs, facts);
+export function readTyped({ kind, label, isEndless }: InputFacts, texts: readonly string[], nowMs: number): unknown {
+  const [text = ''] = texts;
+  const typed = text.trim();
+  const words = () => texts.flatMap((one) => one.split(','));
+  switch (kind) {
+    case 'url':
+      return BARE_HOST.test(typed) ? `https://${typed}` : text;
+    case 'permissions':
+      return words();
+    case 'states':
+      return words().map((one) => KEY_STATES.find((state) => state.toLowerCase() === one.toLowerCase()) ?? one);
+    case 'rate limits':
+      return parseRateLimits(texts);
+    case 'time':
+      return isEndless === true && typed === 'never' ? null : parseExpiry(typed, nowMs, label);
+    case 'number':
+      return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    default:
+      return text;
+  }
 }
 
 /** {@link readTyped} for a form field or a prompt, where an empty time means null. */

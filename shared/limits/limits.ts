@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { type QuotaRow, rowText, type Spent, type Stored } from './stored.ts';
+import { type QuotaRow, rowText, type Stored } from './stored.ts';
 import { expire, newWindow, noteLevel, quantise, record, type Window, waitMs } from './window.ts';
 
 /** The part of an API key that rate limiting needs. Keys with equal limits should share one array. */
@@ -11,8 +11,6 @@ export type Account = {
   readonly identifier: string;
   limits: readonly RateLimit[];
   windows: Window[];
-  /** The windows of limits that the key had before, while requests are in them: a limit may come back. */
-  former: Window[];
   /** Times and counts of the requests that are not stored yet; null if the next row must have the whole account. */
   unsaved: number[] | null;
   isChanged: boolean;
@@ -34,8 +32,8 @@ export type Changes = { row: QuotaRow; neededFrom: number; noteSaved: () => void
 /** The rate limits of all keys. */
 export type Limits = {
   /**
-   * The account of a key with its current limits. After a change of limits, requests in a window of the same length still count,
-   * even if that limit was removed for a while; a window of a new length starts empty.
+   * The account of a key with its current limits. After a change of limits, requests in a window of the same length still
+   * count; a window of a new length starts empty.
    */
   accountOf: (key: LimitedKey) => Account;
   /**
@@ -74,9 +72,9 @@ type State = {
 export function openLimits(clock: Clock, { keys, lastRow, lastTime }: Stored): Limits {
   const now = limitsTime(clock, lastTime);
   const accounts = new Map<string, Account>();
-  for (const [identifier, { windows, former, wholeRow }] of keys) {
+  for (const [identifier, { windows, wholeRow }] of keys) {
     const limits = windows.map(({ quota, windowMs }) => ({ quota, windowSeconds: windowMs / 1000 }));
-    accounts.set(identifier, { identifier, limits, windows, former, unsaved: [], isChanged: false, wholeRow });
+    accounts.set(identifier, { identifier, limits, windows, unsaved: [], isChanged: false, wholeRow });
   }
   const state: State = { now, accounts, changed: [], lastRow, sweptAt: now() };
   return {
@@ -107,13 +105,13 @@ function accountOf(state: State, { identifier, rateLimits }: LimitedKey): Accoun
   if (known === undefined) {
     const windows = rateLimits.map((limit) => newWindow(limit));
     const wholeRow = state.lastRow + 1;
-    const account = { identifier, limits: rateLimits, windows, former: [], unsaved: null, isChanged: false, wholeRow };
+    const account = { identifier, limits: rateLimits, windows, unsaved: null, isChanged: false, wholeRow };
     state.accounts.set(identifier, account);
     return account;
   }
   if (known.limits === rateLimits) return known;
   if (!areSameLimits(known.limits, rateLimits)) {
-    Object.assign(known, changedWindows(known, rateLimits, state.now()));
+    known.windows = changedWindows(known.windows, rateLimits, state.now());
     known.unsaved = null;
     markChanged(state, known);
   }
@@ -129,14 +127,14 @@ export function areSameLimits(one: readonly RateLimit[], other: readonly RateLim
 }
 
 /** The windows for these limits, with the requests of windows of the same length, whose arrays they share. */
-function changedWindows({ windows, former }: Spent, limits: readonly RateLimit[], now: number): Spent {
-  const all = [...windows, ...former];
-  for (const window of all) expire(window, now);
-  const kept = limits.map(({ windowSeconds }) => all.find(({ windowMs }) => windowMs === windowSeconds * 1000));
-  return {
-    windows: limits.map((limit, index) => newWindow(limit, kept[index])),
-    former: all.filter((window) => window.used > 0 && !kept.includes(window)),
-  };
+function changedWindows(windows: readonly Window[], limits: readonly RateLimit[], now: number): Window[] {
+  for (const window of windows) expire(window, now);
+  return limits.map((limit) =>
+    newWindow(
+      limit,
+      windows.find(({ windowMs }) => windowMs === limit.windowSeconds * 1000),
+    ),
+  );
 }
 
 function spend(state: State, account: Account, count: number): number | null {
@@ -175,8 +173,8 @@ function look(state: State, { windows }: Account): void {
 
 function levelsOf(state: State, { identifier, rateLimits }: LimitedKey): Level[] {
   const now = state.now();
-  const account = state.accounts.get(identifier) ?? { windows: [], former: [] };
-  return changedWindows(account, rateLimits, now).windows.map((window) => {
+  const windows = state.accounts.get(identifier)?.windows ?? [];
+  return changedWindows(windows, rateLimits, now).map((window) => {
     noteLevel(window, now);
     const { quota, windowMs, remaining, used } = window;
     const inMs = (count: number) => (used === 0 ? null : waitMs(window, now, count));
@@ -237,9 +235,8 @@ function noteSaved(state: State, id: number, whole: Iterable<Account>): void {
 function sweep(state: State, now: number): void {
   state.sweptAt = now;
   for (const account of state.accounts.values()) {
-    const all = [...account.windows, ...account.former];
-    for (const window of all) expire(window, now);
-    if (all.every(({ used }) => used === 0)) {
+    for (const window of account.windows) expire(window, now);
+    if (account.windows.every(({ used }) => used === 0)) {
       state.accounts.delete(account.identifier);
       account.isChanged = false;
     }

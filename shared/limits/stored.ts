@@ -4,22 +4,18 @@ import { expire, newWindow, record, TICK_MS, type Window } from './window.ts';
 // What keys have spent is stored in the table `key_quotas` as a log, so that a save writes little: a row has what keys have spent
 // since the row before, and for some of them everything until then, so that the rows before those are no longer needed.
 
-/** The windows of a key's limits, and those of limits that it had before, while requests are in them. */
-export type Spent = { windows: readonly Window[]; former: readonly Window[] };
-
 /** A row of `key_quotas`. `at` is the time of the limits in milliseconds since 1970; no request in it is newer. */
 export type QuotaRow = { id: number; at: number; spent: string };
 
 /** A key's windows that were read, and the oldest row that they came from. */
-export type StoredKey = { windows: Window[]; former: Window[]; wholeRow: number };
+type StoredKey = { windows: Window[]; wholeRow: number };
 
 /** Everything read from the table: the keys that were written whole the longest ago first. */
 export type Stored = { keys: ReadonlyMap<string, StoredKey>; lastRow: number; lastTime: number };
 
 // In rows times are ages: ticks before the row's time, so that they are short. A window is [quota, seconds, age, count, age, …].
 type Row = {
-  /** [identifier, windows, former windows] */
-  whole: [string, number[][], number[][]][];
+  whole: [identifier: string, windows: number[][]][];
   /** [identifier, age, count, age, …]: what was spent of each of the current limits. */
   since: [string, ...number[]][];
 };
@@ -27,7 +23,7 @@ type Row = {
 /** Writes a row's text; `since` has times and counts of requests by identifier. */
 export function rowText(
   at: number,
-  whole: ReadonlyMap<string, Spent>,
+  whole: ReadonlyMap<string, { windows: readonly Window[] }>,
   since: ReadonlyMap<string, readonly number[]>,
 ): string {
   const age = (time: number) => Math.round((at - time) / TICK_MS);
@@ -39,9 +35,7 @@ export function rowText(
     return numbers;
   };
   const row: Row = {
-    whole: [...whole].map(([identifier, { windows, former }]) => {
-      return [identifier, windows.map(numbersOf), former.map(numbersOf)];
-    }),
+    whole: [...whole].map(([identifier, { windows }]) => [identifier, windows.map(numbersOf)]),
     since: [...since].map(([identifier, spent]) => {
       return [identifier, ...spent.map((number, index) => (index % 2 === 0 ? age(number) : number))];
     }),
@@ -60,10 +54,9 @@ export function readStored(sqlite: Sqlite): Stored {
   let [lastRow, lastTime] = [0, 0];
   for (const { id, at, spent } of readQuotaRows(sqlite)) {
     const { whole, since }: Row = JSON.parse(spent);
-    for (const [identifier, windows, former] of whole) {
-      const windowOf = (numbers: number[]) => readWindow(numbers, at);
+    for (const [identifier, windows] of whole) {
       keys.delete(identifier);
-      keys.set(identifier, { windows: windows.map(windowOf), former: former.map(windowOf), wholeRow: id });
+      keys.set(identifier, { windows: windows.map((numbers) => readWindow(numbers, at)), wholeRow: id });
     }
     for (const [identifier, ...numbers] of since) {
       for (const window of keys.get(identifier)?.windows ?? []) addTo(window, numbers, at);

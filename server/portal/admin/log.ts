@@ -1,15 +1,16 @@
 import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { parseTime } from '../../../shared/keys/inputs.ts';
 import { isIdentifier } from '../../../shared/keys/list.ts';
 import { readKey } from '../../../shared/keys/record.ts';
 import {
+  isLogCursor,
   isLogKind,
   LOG_GROUPS,
   type LogEntry,
   type LogFilter,
-  listLog,
   PAST_SYNTAX,
-  parsePast,
+  readLog,
 } from '../../../shared/log.ts';
 import { type Html, html, raw, userText } from '../../html.ts';
 import { errorSummary, type Faults } from '../html/fields.ts';
@@ -40,16 +41,14 @@ const PRESETS: Readonly<Record<string, { text: string; firstDay: number; lastDay
 export function log(context: PageContext): Page {
   const { access, nowMs } = context;
   const before = queryValue(context, 'before') || null;
-  if (before !== null && !/^[1-9][0-9]{0,14}$/.test(before))
-    throw new AppError('bad_parameter', 'before must be taken from a link.');
+  if (before !== null && !isLogCursor(before)) throw new AppError('bad_parameter', 'before must be taken from a link.');
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, queryValue(context, name).trim()])) as Wanted;
   const faults = new Map<string, string>();
   const filter = readFilter(wanted, nowMs, faults);
-  const found =
+  const { entries, next } =
     faults.size > 0
-      ? []
-      : listLog(access.db, PAGE_SIZE + 1, { ...filter, before: before === null ? null : Number(before) });
-  const entries = found.slice(0, PAGE_SIZE);
+      ? { entries: [], next: null }
+      : readLog(access.db, PAGE_SIZE, { ...filter, after: before ?? undefined });
   const isFiltered = before !== null || FILTERS.some((name) => wanted[name] !== '');
   const none = isFiltered
     ? 'No entries match these filters.'
@@ -60,14 +59,14 @@ export function log(context: PageContext): Page {
     body: html`${errorSummary(faults)}<div><h1>Log</h1><p class="soft">Who did what. Nothing here can be changed or removed.</p></div>
 ${filterForm(context, wanted, faults)}
 ${entries.length > 0 ? logDays(context, entries) : faults.size > 0 ? '' : html`<p>${none}</p>`}
-${pageLinks(context, wanted, before, found.length > PAGE_SIZE ? String(entries.at(-1)?.id) : null)}`,
+${pageLinks(context, wanted, before, next)}`,
   };
 }
 
 /** Reads the filters, and adds the errors of invalid ones to `faults`. */
 function readFilter({ by, kind, key, when, from, to }: Wanted, nowMs: number, faults: Map<string, string>): LogFilter {
   const moment = (name: string, text: string) => {
-    const atMs = parsePast(text, nowMs);
+    const atMs = parseTime(text, nowMs, -1);
     if (atMs === null) faults.set(name, `“${name === 'from' ? 'From' : 'To'}” must be ${PAST_SYNTAX}.`);
     return atMs ?? nowMs;
   };
@@ -88,13 +87,7 @@ function readFilter({ by, kind, key, when, from, to }: Wanted, nowMs: number, fa
   if (sinceMs !== undefined && untilMs !== undefined && sinceMs >= untilMs && faults.size === 0) {
     faults.set('from', '“From” must not be after “To”.');
   }
-  return {
-    ...(by !== '' && { by }),
-    ...(isLogKind(kind) && { kinds: [kind] }),
-    ...(key !== '' && { key }),
-    ...(sinceMs !== undefined && { sinceMs }),
-    ...(untilMs !== undefined && { untilMs }),
-  };
+  return { by: by || undefined, kinds: kind === '' ? undefined : [kind], key: key || undefined, sinceMs, untilMs };
 }
 
 /** The entries, a sentence a line, with days as headings. */

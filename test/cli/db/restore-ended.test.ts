@@ -6,7 +6,7 @@ import { openBare } from '../../../shared/db/connect.ts';
 import { createDeps, type Deps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life.ts';
-import { listLog } from '../../../shared/log.ts';
+import { readLog } from '../../../shared/log.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { readBackendToken, removeToken } from '../../../shared/tokens.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
@@ -153,7 +153,7 @@ test('what was ended since the backup stays ended, and is named', async () => {
     expect((await refusal(signIn(access, mallory))).message).toContain('not registered here');
     expect((await signIn(access, laptop)).session.name).toBe('Grace');
     expect([kept, removed].map((one) => readBackendToken(access.db, one)?.name)).toEqual(['kept', undefined]);
-    expect(listLog(access.db, 4).map(({ text }) => text)).toContain('Restored the database from a backup');
+    expect(readLog(access.db, 4).entries.map(({ text }) => text)).toContain('Restored the database from a backup');
   });
   expect((await profilectl(['db', 'check', '--db', db])).code).toBe(0);
   const sqlite = openBare(db, 'read');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { Deps } from '../../../shared/deps.ts';
-import { listLog } from '../../../shared/log.ts';
+import { readLog } from '../../../shared/log.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { noteTokenUse, readBackendToken } from '../../../shared/tokens.ts';
 import { runCommand } from '../../support/commands.ts';
@@ -38,7 +38,7 @@ describe('profilectl tokens', () => {
       excludesContactFields: false,
     });
     expect(bytesOf(access)).not.toContain(token.slice(13));
-    expect(listLog(access.db, 1)).toMatchObject([
+    expect(readLog(access.db, 1).entries).toMatchObject([
       {
         kind: 'token-added',
         identifier,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin, findAdmin, listAdmins, removeAdmin } from '../../../shared/admins.ts';
 import { openBare } from '../../../shared/db/connect.ts';
-import { listLog } from '../../../shared/log.ts';
+import { readLog } from '../../../shared/log.ts';
 import {
   beginPasskeySignIn,
   beginRegistration,
@@ -42,7 +42,7 @@ describe('an admin', () => {
     const { session } = await signIn(access, authenticator);
     expect(session.person).toEqual({ kind: 'admin', name: 'Grace', signInId: session.id });
     expect(listAdmins(access)).toMatchObject([{ state: 'registered', passkeys: [{ lastUsedAt: expect.any(String) }] }]);
-    expect(listLog(access.db, 10).map(({ kind, by }) => `${by}: ${kind}`)).toEqual([
+    expect(readLog(access.db, 10).entries.map(({ kind, by }) => `${by}: ${kind}`)).toEqual([
       'admin Grace: admin-passkey-registered',
       'root (on the box): admin-added',
     ]);
