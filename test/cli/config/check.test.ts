@@ -68,19 +68,6 @@ describe('config check', () => {
     }
   });
 
-  test('reports a path below a file as missing', async () => {
-    const { faults, code } = await check({ TLS_CERT_FILE: '/dev/null/x', TLS_KEY_FILE: '/dev/null/y' });
-    expect([code, faults]).toEqual([
-      2,
-      [
-        'TLS_CERT_FILE does not name an existing file: /dev/null/x.',
-        'TLS_KEY_FILE does not name an existing file: /dev/null/y.',
-      ],
-    ]);
-    const byFile = await check({ MAIL_URL_FILE: '/dev/null/x', DATABASE_PATH: '/dev/null/p.db' });
-    expect(byFile.faults).toEqual(["MAIL_URL_FILE names a file that can't be read: /dev/null/x."]);
-  });
-
   test('only warns about files that other users can read', async () => {
     const folder = tempFolder();
     const file = (name: string, text: string) => {

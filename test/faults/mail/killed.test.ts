@@ -6,9 +6,8 @@ import type { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
-import { get } from '../../support/http.ts';
 import { request } from '../../support/keys.ts';
-import { mountSmallDisk, NO_MOUNT, startServerProcess } from '../../support/machine.ts';
+import { mountSmallDisk, NO_MOUNT } from '../../support/machine.ts';
 import { sendDueMails, startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
@@ -67,34 +66,6 @@ test('whenever a reject command is killed, the owner is mailed exactly what it h
   for (const identifier of rejected) expect(mailed.filter((one) => one === identifier).length).toBeLessThanOrEqual(2);
   expect(rejected.length).toBeGreaterThan(0);
 }, 120_000);
-
-test('a server delivers what a command could not, exactly once, while it answers requests', async () => {
-  const held = Promise.withResolvers<void>();
-  const arrived = Promise.withResolvers<void>();
-  const smtp = await startSmtp({
-    onMessage: async () => {
-      arrived.resolve();
-      await held.promise;
-    },
-  });
-  const deps = testDeps();
-  insertProfile(deps.db);
-  const identifier = await request(deps);
-  const run = await profilectl(['keys', 'reject', identifier, '--reason', 'No.'], {
-    variables: { DATABASE_PATH: deps.config.databasePath },
-  });
-  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('MAIL_URL is not set here')]);
-  const variables = variablesOf(deps.config.databasePath, smtp.url);
-  const server = await startServerProcess(variables);
-  await arrived.promise;
-  expect((await get(server, '/readyz')).status).toBe(200);
-  expect(smtp.received).toEqual([]);
-  held.resolve();
-  await server.see(new RegExp(`The rejection mail about key ${identifier} was sent`));
-  expect(await server.end('SIGTERM')).toBe(0);
-  expect(smtp.received).toHaveLength(1);
-  expect(server.printed()).not.toContain('owner1@');
-}, 60_000);
 
 test.skipIf(NO_MOUNT !== null)(
   'a mail waits while the disk is full, and is sent once there is space',

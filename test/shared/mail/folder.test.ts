@@ -66,8 +66,3 @@ test('an unusable folder is a permanent refusal that names it, and leaves no fil
   expect(JSON.stringify(delivery)).not.toContain(TO);
   expect(readdirSync(parent)).toEqual(['file']);
 });
-
-test('a folder that can’t be created is a refusal', async () => {
-  const sent = await mailerTo('/proc/profile-lookup-mails').send(sampleMail());
-  expect(sent).toMatchObject({ outcome: 'refused', permanent: true });
-});

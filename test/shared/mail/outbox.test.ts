@@ -78,6 +78,15 @@ describe('a mail without a secret', () => {
       warning: null,
     });
     expect(w.mailed()).toEqual([REJECTED(2)]);
+    const third = await request(w.deps, { profile: 'user3' });
+    const without = { ...w.deps, mailer: async () => null };
+    expect(await performAndSend(without, ROOT, OPERATIONS.reject, { identifier: third, reason: REASON })).toMatchObject(
+      {
+        warning: expect.stringContaining('MAIL_URL is not set here'),
+      },
+    );
+    await w.sendDue();
+    expect(w.mailed()).toEqual([REJECTED(3)]);
   });
 
   test('is tried again with doubling pauses, and a command that fails to send it says so', async () => {
