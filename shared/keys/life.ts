@@ -1,9 +1,9 @@
-import { and, eq, gte, inArray, lt, ne, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { type Actor, SERVICE } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { events, type KeyEventName } from '../db/schema/events.ts';
-import { apiKeys, type StoredState } from '../db/schema/keys.ts';
+import type { KeyEventName } from '../db/schema/events.ts';
+import { apiKeys } from '../db/schema/keys.ts';
 import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -25,7 +25,7 @@ import { cleanForTerminal } from '../text.ts';
 import type { KeyChange, KeyRequest } from './fields.ts';
 import { ALREADY_SO, checkSuccession, type NewGrant, setGrant } from './grant.ts';
 import { refuseTimePast } from './inputs.ts';
-import { hasSecret, KEYS_PER_PROFILE, type Move, SECRET_HOLDERS, SLOT_HOLDERS, stateAt } from './key.ts';
+import { hasSecret, KEYS_PER_PROFILE, type Move, SECRET_HOLDERS, stateAt } from './key.ts';
 import {
   type ApiKey,
   addKeyEvent,
@@ -45,14 +45,9 @@ import { identifierOfSecret, newIdentifier, secretMatches } from './secret.ts';
 // Everything in the life of a key except its approval (`shared/approval/`). Each function checks the rules, changes the database
 // and stores the mails in one immediate transaction; `shared/mail/outbox.ts` sends them.
 
-type Optional = 'projectUrl' | 'expectedUsage';
-
-/**
- * A validated request for the profile with this username or alias, or with this id if it was already looked up. `successorOf` is
- * the identifier of the key to replace.
- */
-type NewRequest = Omit<KeyRequest, Optional> &
-  Partial<Pick<KeyRequest, Optional>> & {
+/** A validated request for the profile with this username or alias, or with this id if it was already looked up. */
+type NewRequest = Omit<KeyRequest, 'projectUrl' | 'expectedUsage'> &
+  Partial<KeyRequest> & {
     profile: string;
     profileId?: number | null | undefined;
     successorOf?: string | null;
@@ -77,7 +72,7 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
     if (request.by.kind === 'owner' && sentBefore !== undefined) {
       return { identifier: sentBefore.identifier, mailIds: [], warning: null };
     }
-    const owner = ownerWithFreeSlot(tx, readOwnerById(tx, profileId), nowMs);
+    const owner = ownerWithFreeSlot(tx, profileId, nowMs);
     if (successorOf !== null) checkSuccession(tx, successorOf, owner, nowMs);
     if (request.by.kind !== 'operator') refuseManyToday(tx, owner, 'requested', nowMs);
     const key = tx
@@ -108,43 +103,21 @@ function askingProfile(db: Db, { by, profile, profileId }: Pick<NewRequest, 'by'
   return profileId ?? findProfile(db, profile).id;
 }
 
-function ownerWithFreeSlot(db: Db | Tx, owner: Owner, nowMs: number): Owner {
+function ownerWithFreeSlot(db: Db | Tx, profileId: number, nowMs: number): Owner {
+  const owner = readOwnerById(db, profileId);
   reachableAddress(owner);
-  const holders = slotHolders(db, owner.id, nowMs);
-  if (holders.length >= KEYS_PER_PROFILE) throw noSlotLeft(owner, holders);
-  return owner;
-}
-
-/** Throws if {@link requestKey} would refuse this profile now; called before people fill in the form. */
-export function checkProfile({ db, clock }: Pick<Deps, 'db' | 'clock'>, profileId: number): void {
-  ownerWithFreeSlot(db, readOwnerById(db, profileId), clock.nowMs());
-}
-
-function noSlotLeft(owner: Owner, holders: readonly ApiKey[]): AppError {
+  const holders = slotHolders(db, profileId, nowMs);
+  if (holders.length < KEYS_PER_PROFILE) return owner;
   const list = holders.map((key) => `${key.identifier} (${key.state}, "${cleanForTerminal(key.name)}")`).join(', ');
-  return new AppError(
+  throw new AppError(
     'refused',
     `The profile ${owner.username} has ${KEYS_PER_PROFILE} keys already: ${list}. Withdraw or revoke one first.`,
   );
 }
 
-/** Rejects a pending request; the owner gets the reason by mail. Throws `not_found`, `refused`. */
-export function rejectKey(deps: Deps, input: { identifier: string; reason: string; by: Actor }): Outcome {
-  return moveAndNotify(deps, 'reject', input);
-}
-
-/** Revokes a key that has a secret; the owner gets the reason, if any, by mail. Throws `not_found`, `refused`. */
-export function revokeKey(deps: Deps, input: { identifier: string; reason: string | null; by: Actor }): Outcome {
-  return moveAndNotify(deps, 'revoke', input);
-}
-
-/** Withdraws a pending request. Throws `not_found`, `refused`. */
-export function withdrawKey(deps: Deps, { identifier, by }: { identifier: string; by: Actor }): Outcome {
-  writeNow(deps, (tx, nowMs) => {
-    refuseUnlikeKey(tx, identifier, by);
-    moveKey(tx, readKey(tx, identifier), 'withdraw', { by, atMs: nowMs });
-  });
-  return { identifier, mailIds: [], warning: null };
+/** Throws if {@link requestKey} would refuse this profile now; called before people fill in the form. */
+export function checkProfile({ db, clock }: Pick<Deps, 'db' | 'clock'>, profileId: number): void {
+  ownerWithFreeSlot(db, profileId, clock.nowMs());
 }
 
 /**
@@ -177,29 +150,32 @@ export type Outcome = {
 
 type News = KeyNews & { reason: string | null };
 
+/** The mail to the owner about each move, besides an approval. */
 const MAIL_OF_MOVE = {
   reject: rejectionMail,
+  withdraw: null,
   suspend: suspensionMail,
   resume: resumptionMail,
   revoke: revocationMail,
-} satisfies Partial<Record<Move, (news: News) => Text>>;
+} satisfies Partial<Record<Move, ((news: News) => Text) | null>>;
 
 /**
- * Moves a key and notifies the owner, with the reason if there is one, unless it was they who did it. Throws `not_found`, `refused`, `changed_since`,
- * `signed_out`.
+ * Moves a key and notifies the owner, with the reason if there is one, unless it was they who did it. Throws `not_found`,
+ * `refused`, `changed_since`, `signed_out`.
  */
 export function moveAndNotify(
   deps: Deps,
   move: keyof typeof MAIL_OF_MOVE,
-  { identifier, reason, by }: { identifier: string; reason: string | null; by: Actor },
+  { identifier, reason = null, by }: { identifier: string; reason?: string | null; by: Actor },
 ): Outcome {
   return writeNow(deps, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
     refuseUnlikeKey(tx, identifier, by);
     moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
-    if (by.kind === 'owner') return { identifier, mailIds: [], warning: null };
-    const textOf = (news: KeyNews) => MAIL_OF_MOVE[move]({ ...news, reason });
-    return { identifier, mailIds: mailOwner(tx, deps.config, identifier, textOf, act), warning: null };
+    const mail = MAIL_OF_MOVE[move];
+    if (mail === null || by.kind === 'owner') return { identifier, mailIds: [], warning: null };
+    const mailIds = mailOwner(tx, deps.config, identifier, (news) => mail({ ...news, reason }), act);
+    return { identifier, mailIds, warning: null };
   });
 }
 
@@ -210,32 +186,26 @@ export function moveAndNotify(
  */
 export function changeKey(deps: Deps, input: { identifier: string; change: KeyChange; by: Actor }): Outcome {
   const { identifier, by } = input;
-  const grant = checkChange(input.change);
+  const { permissions, rateLimits, expiresAtMs } = input.change;
+  const grant: NewGrant = {
+    ...(permissions && { permissions }),
+    ...(rateLimits && { rateLimits }),
+    ...(expiresAtMs !== undefined && { expiresAt: expiresAtMs }),
+  };
+  if (Object.keys(grant).length === 0) {
+    throw new AppError('usage', 'Specify what to change: the permissions, the rate limits or the expiry.');
+  }
   return writeNow(deps, (tx, nowMs) => {
     const act = { by, atMs: nowMs };
     refuseUnlikeKey(tx, identifier, by);
-    const key = requireChangeable(readKey(tx, identifier), act.atMs);
+    const key = readKey(tx, identifier);
+    refuseState({ ...key, state: stateAt(key, nowMs) }, SECRET_HOLDERS, 'changed');
     refuseTimePast(grant.expiresAt ?? null, act.atMs);
     const changed = setGrant(tx, key, grant, act);
     if (changed === null) return { identifier, mailIds: [], warning: ALREADY_SO };
     const textOf = (news: KeyNews) => changeMail({ ...news, changes: changed.changes });
     return { identifier, mailIds: mailOwner(tx, deps.config, identifier, textOf, act), warning: null };
   });
-}
-
-/** Converts a change to its stored form. Throws `usage` if it is empty. */
-function checkChange({ permissions, rateLimits, expiresAtMs }: KeyChange): NewGrant {
-  const grant: NewGrant = {};
-  if (permissions) grant.permissions = permissions;
-  if (rateLimits) grant.rateLimits = rateLimits;
-  if (expiresAtMs !== undefined) grant.expiresAt = expiresAtMs;
-  if (Object.keys(grant).length > 0) return grant;
-  throw new AppError('usage', 'Specify what to change: the permissions, the rate limits or the expiry.');
-}
-
-function requireChangeable(key: ApiKey, nowMs: number): ApiKey {
-  refuseState({ ...key, state: stateAt(key, nowMs) }, SECRET_HOLDERS, 'changed');
-  return key;
 }
 
 /** How many keys a profile may request on one day (UTC), and how often its keys may be renamed. */
@@ -247,27 +217,19 @@ const DONE = {
 } as const;
 
 /**
- * Throws `too_many_requests`, with the seconds until the next day, if a profile has reached this limit today; it exists because
- * each time sends a mail. Actions of the operator do not count. Call it in the transaction that acts.
+ * Throws `too_many_requests`, with the seconds until the next day, if a profile has reached this limit today. Actions of the
+ * operator do not count. Call it in the transaction that acts.
  */
 function refuseManyToday(tx: Tx, owner: Pick<Owner, 'id' | 'username'>, event: keyof typeof DONE, nowMs: number): void {
   const todayMs = nowMs - (nowMs % DAY_MS);
   const tomorrowMs = todayMs + DAY_MS;
-  const done = tx
-    .select({ count: sql<number>`count(*)` })
-    .from(events)
-    .where(
-      and(
-        eq(events.profileId, owner.id),
-        eq(events.subject, 'key'),
-        eq(events.event, event),
-        ne(events.byKind, 'operator'),
-        gte(events.at, todayMs),
-        lt(events.at, tomorrowMs),
-      ),
+  const { n } = tx.$client
+    .query<{ n: number }, [number, KeyEventName, number, number]>(
+      `SELECT count(*) AS n FROM events
+       WHERE profile_id = ? AND subject = 'key' AND event = ? AND by_kind <> 'operator' AND at >= ? AND at < ?`,
     )
-    .get();
-  if ((done?.count ?? 0) < MAX_PER_DAY) return;
+    .get(owner.id, event, todayMs, tomorrowMs) ?? { n: 0 };
+  if (n < MAX_PER_DAY) return;
   throw new AppError(
     'too_many_requests',
     `The profile ${owner.username} has ${DONE[event](MAX_PER_DAY)} today, which is the daily limit. Try again after ${isoTime(tomorrowMs)}.`,
@@ -275,8 +237,7 @@ function refuseManyToday(tx: Tx, owner: Pick<Owner, 'id' | 'username'>, event: k
   );
 }
 
-// The effects of a change of a profile on its keys, in the same transaction. An import may change very many profiles while it
-// holds the write lock, so the queries are prepared once.
+// The effects of a change of a profile on its keys, in the same transaction.
 
 /**
  * Handles a change or removal of a profile's e-mail address: voids open attempts to approve its keys, since their mails go to
@@ -288,7 +249,9 @@ export function noteAddressChange(
   change: { profileId: number; formerEmail: string },
   act: Act,
 ): void {
-  noteOnKeys(tx, { profileId: change.profileId, states: ['pending'], event: 'address changed' }, act);
+  for (const key of slotHolders(tx, change.profileId, act.atMs)) {
+    if (key.state === 'pending') noteOnKey(tx, key, 'address changed', act);
+  }
   mailFormerAddress(tx, config, change, act);
 }
 
@@ -298,26 +261,8 @@ export function noteAddressChange(
  */
 export function noteBan(tx: Tx, { profileId, isBanned }: { profileId: number; isBanned: boolean }, act: Act): void {
   const event = isBanned ? 'profile banned' : 'profile unbanned';
-  noteOnKeys(tx, { profileId, states: SLOT_HOLDERS, event }, act);
+  for (const key of slotHolders(tx, profileId, act.atMs)) noteOnKey(tx, key, event, act);
 }
-
-function noteOnKeys(
-  tx: Tx,
-  { profileId, states, event }: { profileId: number; states: readonly StoredState[]; event: KeyEventName },
-  act: Act,
-): void {
-  const keys = slotHoldersOf(tx)
-    .all({ profileId })
-    .filter((key) => states.includes(key.state) && stateAt(key, act.atMs) === key.state);
-  for (const key of keys) noteOnKey(tx, key, event, act);
-}
-
-const slotHoldersOf = (db: Db | Tx) =>
-  db
-    .select()
-    .from(apiKeys)
-    .where(and(eq(apiKeys.profileId, sql.placeholder('profileId')), inArray(apiKeys.state, SLOT_HOLDERS)))
-    .prepare();
 
 function noteOnKey(tx: Tx, key: ApiKey, event: KeyEventName, act: Act): void {
   const { open } = approvable(tx, key);

@@ -4,7 +4,7 @@ import { checkOpenable } from '../approval/attempt.ts';
 import { FIELDS, GRANT, KEY_CHANGE, OPTIONAL_REASON } from '../keys/fields.ts';
 import { usualRateLimits } from '../keys/grant.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
-import { changeKey, moveAndNotify, type Outcome, rejectKey, revokeKey } from '../keys/life.ts';
+import { changeKey, moveAndNotify, type Outcome } from '../keys/life.ts';
 import { refuseState } from '../keys/record.ts';
 import { ADMINS_DECIDE, operation, type Unfinished, WITH_REASON } from './entry.ts';
 
@@ -59,7 +59,7 @@ export const reject = operation({
     done: 'The owner gets the reason by e-mail.',
   },
   isDangerous: true,
-  act: (deps, by, input) => rejectKey(deps, { ...input, by }),
+  act: (deps, by, input) => moveAndNotify(deps, 'reject', { ...input, by }),
 });
 
 // Decisions of admins on keys that have a secret.
@@ -147,5 +147,5 @@ export const revoke = operation({
     done: 'Key revoked. It no longer works.',
   },
   isDangerous: true,
-  act: (deps, by, input) => revokeKey(deps, { ...input, by }),
+  act: (deps, by, input) => moveAndNotify(deps, 'revoke', { ...input, by }),
 });

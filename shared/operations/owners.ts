@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FIELDS, KEY_REQUEST } from '../keys/fields.ts';
 import { MOVES } from '../keys/key.ts';
-import { editKey, requestKey, withdrawKey } from '../keys/life.ts';
+import { editKey, moveAndNotify, requestKey } from '../keys/life.ts';
 import { OWNERS_DO, operation } from './entry.ts';
 
 // Actions of owners on their own keys.
@@ -62,5 +62,5 @@ export const withdraw = operation({
     done: 'Request withdrawn.',
   },
   isDangerous: true,
-  act: (deps, by, input) => withdrawKey(deps, { ...input, by }),
+  act: (deps, by, input) => moveAndNotify(deps, 'withdraw', { ...input, by }),
 });

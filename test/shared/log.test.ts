@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { addAdmin } from '../../shared/admins.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase-profile.ts';
-import { rejectKey } from '../../shared/keys/life.ts';
+import { moveAndNotify } from '../../shared/keys/life.ts';
 import { LOG_GROUPS, type LogEntry, type LogFilter, readLog, sentenceOf } from '../../shared/log.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
 import { addToken } from '../../shared/tokens.ts';
@@ -109,7 +109,7 @@ describe('the log of people’s actions', () => {
   test('has no text by people about keys and passkeys in its sentences', async () => {
     const { access } = await world();
     const identifier = await request(access, { profile: 'ada' });
-    rejectKey(access, { identifier, reason: 'Say <more>.', by: GRACE });
+    moveAndNotify(access, 'reject', { identifier, reason: 'Say <more>.', by: GRACE });
     expect(readLog(access.db, 1).entries).toMatchObject([
       { by: 'admin Grace', text: `Rejected the request for key ${identifier}`, written: 'Say <more>.', profile: 7 },
     ]);
@@ -121,7 +121,7 @@ describe('the log of people’s actions', () => {
     const start = clock.nowMs();
     clock.advance(60_000);
     const other = await request(access, { profile: 'ada' });
-    rejectKey(access, { identifier: other, reason: 'No.', by: GRACE });
+    moveAndNotify(access, 'reject', { identifier: other, reason: 'No.', by: GRACE });
     addAdmin(access, 'Hopper', onBox('grace'));
     addToken(access, { name: 'b', rights: ['profiles'], excludesContactFields: false }, onBox('root'));
     const kinds = (filter: LogFilter) => readLog(db, 99, filter).entries.map(({ kind }) => kind);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../cli/keys/context.ts';
 import type { Person } from '../../shared/actor.ts';
 import type { KeyState } from '../../shared/db/schema/keys.ts';
-import { withdrawKey } from '../../shared/keys/life.ts';
+import { moveAndNotify } from '../../shared/keys/life.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { readLog } from '../../shared/log.ts';
@@ -229,7 +229,8 @@ describe('an owner', () => {
     const inputs = new Map<Name, Record<string, unknown>>();
     for (const name of ['withdraw', 'revoke', 'show', 'list', 'usage'] as const) {
       inputs.set(name, await inputFor(name, OWN));
-      if (name === 'show') withdrawKey(deps, { identifier: inputs.get(name)?.identifier as string, by: onBox('root') });
+      if (name === 'show')
+        moveAndNotify(deps, 'withdraw', { identifier: inputs.get(name)?.identifier as string, by: onBox('root') });
     }
     inputs.set('edit', inputs.get('show') as Record<string, unknown>);
     inputs.set('request', await inputFor('request', OWN));
@@ -260,7 +261,7 @@ describe('an owner', () => {
   test('no longer sees the keys of an erased profile', async () => {
     const { deps, act } = await world();
     const identifier = await request(deps, { profile: 'user1' });
-    withdrawKey(deps, { identifier, by: onBox('root') });
+    moveAndNotify(deps, 'withdraw', { identifier, by: onBox('root') });
     deps.db.$client.run('DELETE FROM profiles WHERE id = ?', [OWN]);
     expect((await refusal(act('show', PEOPLE.owner, { identifier }))).code).toBe('not_found');
     await act('show', PEOPLE.operator, { identifier });

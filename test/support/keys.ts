@@ -6,7 +6,7 @@ import { type Db, withBusyTimeout } from '../../shared/db/connect.ts';
 import type { KeyState } from '../../shared/db/schema/keys.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput, parseInput } from '../../shared/keys/fields.ts';
-import { moveAndNotify, rejectKey, requestKey, revokeKey, withdrawKey } from '../../shared/keys/life.ts';
+import { moveAndNotify, requestKey } from '../../shared/keys/life.ts';
 import { listKeys } from '../../shared/keys/list.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
 
@@ -121,12 +121,12 @@ export type MovableClock = Deps['clock'] & { advance: (ms: number) => void };
 /** Makes a new key of a profile and moves it to this state by the usual operations; returns its identifier. */
 export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock }, profile: string): Promise<string> {
   const identifier = await request(deps, { profile });
-  if (state === 'rejected') await rejectKey(deps, { identifier, reason: 'No.', by: onBox('admin') });
-  if (state === 'withdrawn') withdrawKey(deps, { identifier, by: onBox('owner') });
+  if (state === 'rejected') await moveAndNotify(deps, 'reject', { identifier, reason: 'No.', by: onBox('admin') });
+  if (state === 'withdrawn') moveAndNotify(deps, 'withdraw', { identifier, by: onBox('owner') });
   const isApproved = state === 'Active' || state === 'suspended' || state === 'revoked';
   if (isApproved) await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
   if (state === 'suspended') moveByAdmin(deps, identifier, 'suspend');
-  if (state === 'revoked') await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
+  if (state === 'revoked') await moveAndNotify(deps, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') });
   if (state === 'expired') {
     const expiresAtMs = deps.clock.nowMs() + 1000;
     await approveKey(withoutLease(deps), { identifier, grant: { expiresAtMs }, by: onBox('admin') });

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { checkDatabase, readLastBackup } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { rejectKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { openTerminal } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
@@ -61,7 +61,11 @@ describe('db backup', () => {
   test('has no sign-ins and no waiting mails, not even in unused parts of the file', async () => {
     const { deps, folder, backup } = await world();
     const rejected = await request(deps, { profile: 'Ada' });
-    rejectKey(deps, { identifier: rejected, reason: 'The reason in a waiting mail.', by: onBox('admin') });
+    moveAndNotify(deps, 'reject', {
+      identifier: rejected,
+      reason: 'The reason in a waiting mail.',
+      by: onBox('admin'),
+    });
     expect(deps.db.$client.query('SELECT count(*) FROM mails').values()).toEqual([[1]]);
     const file = join(folder, 'copy.db');
     expect((await backup(file)).code).toBe(0);

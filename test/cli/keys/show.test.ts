@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { columnsOf, wrapLine } from '../../../cli/terminal/output.ts';
-import { rejectKey, withdrawKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { openTerminal, runCommand } from '../../support/commands.ts';
 import { DESCRIPTION, otherCase, request } from '../../support/keys.ts';
@@ -36,7 +36,7 @@ describe('keys show', () => {
   test('never truncates the history on a terminal', async () => {
     const reason = `${'Please say more of it. '.repeat(12)}Thank you.`;
     const identifier = await request(deps, { name: 'Rejected' });
-    await rejectKey(deps, { identifier, reason, by: onBox('admin') });
+    await moveAndNotify(deps, 'reject', { identifier, reason, by: onBox('admin') });
     const terminal = openTerminal(['keys', 'show', identifier], variables);
     expect(await terminal.exited).toBe(0);
     expect(terminal.screen()).toContain(`admin (on the box)  rejected   pending → rejected  ${reason}`);
@@ -56,5 +56,5 @@ test('an identifier in the wrong letter case is refused like an unknown one', as
   const identifier = await request(deps, { name: 'Alike' });
   const done = await runCommand(['keys', 'show', otherCase(identifier)], { variables });
   expect(done).toEqual({ code: 1, stdout: '', stderr: 'There is no key with this identifier.\n' });
-  withdrawKey(deps, { identifier, by: onBox('ada') });
+  moveAndNotify(deps, 'withdraw', { identifier, by: onBox('ada') });
 });

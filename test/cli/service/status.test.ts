@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { userName } from '../../../shared/actor.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
-import { rejectKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { profilectl } from '../../support/cli.ts';
 import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
@@ -78,7 +78,7 @@ describe('status without a running server', () => {
   test('lists undelivered mails, including those not tried yet', async () => {
     const { deps, text } = world();
     const identifier = await request(deps);
-    rejectKey(deps, { identifier, reason: 'Not yet.', by: onBox('admin') });
+    moveAndNotify(deps, 'reject', { identifier, reason: 'Not yet.', by: onBox('admin') });
     const shown = await text();
     expect(shown).toMatch(new RegExp(`^\\S+ +${identifier} +rejection +owner +waiting\n  not tried yet$`, 'm'));
     expect(shown).toContain('Warning: 1 mail is undelivered.\n');

@@ -6,7 +6,7 @@ import type { Deps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
-import { changeKey, editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life.ts';
+import { changeKey, editKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import type { Verifier } from '../../../shared/keys/verify.ts';
 import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view.ts';
 import type { Delivery } from '../../../shared/mail/send.ts';
@@ -246,11 +246,11 @@ async function playMove(world: World, key: ModelKey, verb: Verb): Promise<void> 
   const { deps } = world;
   const silent = { ...deps, mailer: async () => null };
   const act: Record<Verb, () => Promise<unknown>> = {
-    reject: async () => rejectKey(silent, { identifier, reason: 'No.', by: onBox('admin') }),
-    withdraw: async () => withdrawKey(silent, { identifier, by: onBox('owner') }),
+    reject: async () => moveAndNotify(silent, 'reject', { identifier, reason: 'No.', by: onBox('admin') }),
+    withdraw: async () => moveAndNotify(silent, 'withdraw', { identifier, by: onBox('owner') }),
     suspend: async () => moveByAdmin(silent, identifier, 'suspend'),
     resume: async () => moveByAdmin(silent, identifier, 'resume'),
-    revoke: async () => revokeKey(silent, { identifier, reason: 'Leaked.', by: onBox('admin') }),
+    revoke: async () => moveAndNotify(silent, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') }),
     edit: async () => editKey(silent, { identifier, name: 'Renamed', by: onBox('owner') }),
   };
   const needs: Record<Verb, KeyState[]> = {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { ERROR_STATUSES } from '../../../server/http/answers.ts';
-import { revokeKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { get, startTestServer } from '../../support/http.ts';
@@ -51,7 +51,7 @@ describe('keys that don’t work get one sentence', () => {
     }
     insertProfile(deps.db, { id: 200 });
     const revoked = await issue(deps, { profile: 'user200' });
-    await revokeKey(deps, { identifier: revoked.identifier, reason: 'Leaked.', by: onBox('admin') });
+    await moveAndNotify(deps, 'revoke', { identifier: revoked.identifier, reason: 'Leaked.', by: onBox('admin') });
     const expiring = await issue(deps, { profile: 'user200' }, { expiresAtMs: deps.clock.nowMs() + 1 });
     deps.clock.advance(1);
     const suspended = await issue(deps, { profile: 'user200' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createMetrics } from '../../../server/observability/metrics.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
-import { revokeKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { issue, keyIn, moveByAdmin, request } from '../../support/keys.ts';
@@ -104,7 +104,7 @@ test('keys, the queue and mails are read from the database on each scrape', asyn
   await keyIn('rejected', deps, 'user2');
   await issue(deps, { profile: 'user3' });
   const { identifier } = await issue(deps, { profile: 'user4' });
-  await revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') });
+  await moveAndNotify(deps, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') });
   await keyIn('suspended', deps, 'user2');
   for (let at = 0; at < 2; at++) {
     const expiring = await issue(deps, { profile: 'user5' }, { expiresAtMs: deps.clock.nowMs() + 1_000 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { addAdmin } from '../../../shared/admins.ts';
-import { rejectKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import {
   addAuthenticator,
@@ -144,7 +144,7 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await status.getByText('The key is Active.').waitFor();
     expect([await own.count(), await theirs.getByRole('checkbox').isChecked()]).toEqual([0, true]);
     expect(await page.locator('#waiting').textContent()).toContain('1 request is waiting');
-    rejectKey(access, { identifier: other, reason: 'Not needed.', by: onBox('root') });
+    moveAndNotify(access, 'reject', { identifier: other, reason: 'Not needed.', by: onBox('root') });
     expect(troubles).toEqual([]);
   }, 60_000);
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
-import { changeKey, withdrawKey } from '../../../shared/keys/life.ts';
+import { changeKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { get } from '../../support/http.ts';
 import { approveKey, DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
@@ -179,7 +179,7 @@ describe('a request', () => {
       await send('/new', { ...FORM, name: 'Another bot' }),
       await post('/developers/keys/new', FORM, bea),
     ];
-    withdrawKey(access, { identifier: sent[0]?.location?.slice(-8) ?? '', by: onBox('root') });
+    moveAndNotify(access, 'withdraw', { identifier: sent[0]?.location?.slice(-8) ?? '', by: onBox('root') });
     sent.push(await send('/new', FORM));
     expect(new Set(sent.map(({ location }) => location)).size).toBe(4);
   });

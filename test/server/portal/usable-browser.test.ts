@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { addAdmin } from '../../../shared/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
-import { rejectKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { expectUsable, hiddenInFocus, keepCookie, type OpenPage, startBrowser } from '../../support/browser.ts';
 import { hasChromium } from '../../support/chromium.ts';
 import { DESCRIPTION, issue, keyIn, request } from '../../support/keys.ts';
@@ -34,7 +34,7 @@ async function markedWorld() {
   const used = (await issue(access, { profile: 'ada', ...MARKED }, { expiresAtMs: clock.nowMs() + DAY_MS })).identifier;
   useKey(access, used, 20, 2_553);
   const rejected = await request(access, { profile: 'ada', ...MARKED });
-  rejectKey(access, { identifier: rejected, reason: MARK, by: onBox('root') });
+  moveAndNotify(access, 'reject', { identifier: rejected, reason: MARK, by: onBox('root') });
   const pending = await request(access, { profile: 'ada', ...MARKED, successorOf: used });
   const keys: string[] = [];
   for (const state of KEY_STATES.toReversed()) {

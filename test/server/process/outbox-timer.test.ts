@@ -3,7 +3,7 @@ import { createLog } from '../../../server/observability/log.ts';
 import { startOutboxTimer, TRUSTED_AFTER_MS } from '../../../server/upkeep/outbox.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase-profile.ts';
-import { revokeKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import type { Mailer } from '../../../shared/mail/send.ts';
 import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';
@@ -30,7 +30,7 @@ async function world() {
   const deps = testDeps({ clock, variables: { MAIL_URL: smtp.url, MAIL_FROM: 'keys@example.org' } });
   insertProfile(deps.db);
   const { identifier } = await issue(deps);
-  revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('root') });
+  moveAndNotify(deps, 'revoke', { identifier, reason: 'Leaked.', by: onBox('root') });
   clock.advance(DAY_MS);
   isHeld = true;
   const server = await serverOn({ ...deps, clock });
@@ -70,7 +70,11 @@ test('nothing is deleted or ended because of its age before the server has run f
   insertProfile(deps.db, { id: 2 });
   const mailer = async () => ({ send: async () => ({ outcome: 'accepted' }) }) as unknown as Mailer;
   const { identifier } = await issue({ ...deps, mailer }, {}, { expiresAtMs: clock.nowMs() + 431 * DAY_MS });
-  revokeKey(deps, { identifier: (await issue({ ...deps, mailer })).identifier, reason: 'No.', by: onBox('root') });
+  moveAndNotify(deps, 'revoke', {
+    identifier: (await issue({ ...deps, mailer })).identifier,
+    reason: 'No.',
+    by: onBox('root'),
+  });
   eraseProfile(deps, 2, onBox('operator'));
   const counts = { ok: 1, notFound: 0, forbidden: 0, malformed: 0, limited: 0, failed: 0 };
   prepareUsageRows(deps.db.$client)([{ identifier, day: dayOf(clock.nowMs()), ...counts, lastUsedAt: clock.nowMs() }]);

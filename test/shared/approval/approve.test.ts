@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { rejectKey, withdrawKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
@@ -122,8 +122,8 @@ for (const [verb, state] of [
     const smtp = await startSmtp({
       onMessage: async (mail) => {
         if (!mail.raw.includes('is approved')) return;
-        if (verb === 'withdraw') withdrawKey(base, { identifier, by: onBox('owner') });
-        else await rejectKey(base, { identifier, reason: 'No.', by: onBox('other') });
+        if (verb === 'withdraw') moveAndNotify(base, 'withdraw', { identifier, by: onBox('owner') });
+        else await moveAndNotify(base, 'reject', { identifier, reason: 'No.', by: onBox('other') });
       },
     });
     const error = await approve(mailingTo(smtp.port), identifier);
@@ -138,7 +138,7 @@ test('withdrawn while the mail server does not answer: the error says that anoth
   const broken = await startBrokenSmtp({ dot: 'silence' });
   const approval = approve(mailingTo(broken.port, 1000), identifier);
   await eventually(() => broken.seen.includes('dot'));
-  withdrawKey(base, { identifier, by: onBox('owner') });
+  moveAndNotify(base, 'withdraw', { identifier, by: onBox('owner') });
   const error = await approval;
   expect(error?.code).toBe('refused');
   expect(error?.message).toContain('another decision was made');

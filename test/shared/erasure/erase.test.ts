@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { AppError } from '../../../shared/errors.ts';
-import { editKey, rejectKey } from '../../../shared/keys/life.ts';
+import { editKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { issue, request } from '../../support/keys.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
@@ -20,7 +20,7 @@ test('erasing a profile deletes its rows, and clears all text fields of its keys
   const { identifier } = await issue(deps, { profile: 'Ada', name: 'Bot of Ada' });
   editKey(deps, { identifier, name: 'Robot of Ada', by: onBox('owner') });
   const other = await request(deps, { profile: 'Ada' });
-  rejectKey(deps, { identifier: other, reason: 'Lovelace has a bot already.', by: onBox('admin') });
+  moveAndNotify(deps, 'reject', { identifier: other, reason: 'Lovelace has a bot already.', by: onBox('admin') });
   expect(eraseProfile(deps, 'LOVELACE', onBox('operator'))).toEqual({ id: 7, username: 'Ada' });
   const sqlite = deps.db.$client;
   for (const table of ['profiles', 'profile_names']) {

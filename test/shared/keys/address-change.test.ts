@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { rejectKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
@@ -99,7 +99,7 @@ describe('the former address', () => {
     await importLines(deps, [NEW]);
     clock.advance(1000);
     const other = await request(deps, { profile: 'Eve' });
-    rejectKey(deps, { identifier: other, reason: 'No.', by: onBox('root') });
+    moveAndNotify(deps, 'reject', { identifier: other, reason: 'No.', by: onBox('root') });
     clock.advance(60_000);
     expect(await sentMails()).toEqual([
       `eve@example.org: Your API key request ${other} was rejected`,

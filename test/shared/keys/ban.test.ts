@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { keysText, keyText } from '../../../cli/keys/print.ts';
 import { effectsOfBackend } from '../../../shared/erasure/feed-policy.ts';
-import { revokeKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import type { Verifier } from '../../../shared/keys/verify.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { detailText } from '../../../shared/log.ts';
@@ -141,7 +141,7 @@ describe('while a profile is banned', () => {
     const first = await issue();
     const second = await issue();
     ban();
-    revokeKey(deps, { identifier: first.identifier, reason: 'Abuse.', by: onBox('admin') });
+    moveAndNotify(deps, 'revoke', { identifier: first.identifier, reason: 'Abuse.', by: onBox('admin') });
     unban();
     expect([verify(first.secret), verify(second.secret)?.identifier]).toEqual([null, second.identifier]);
     ban();

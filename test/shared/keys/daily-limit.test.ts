@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Person } from '../../../shared/actor.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { exitCodeOf, refusalOf } from '../../../shared/errors.ts';
-import { editKey, requestKey, withdrawKey } from '../../../shared/keys/life.ts';
+import { editKey, moveAndNotify, requestKey } from '../../../shared/keys/life.ts';
 import { DESCRIPTION } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -22,7 +22,7 @@ function world() {
   const ask = (by: Person = OWNER) => {
     const profile = by.kind === 'owner' ? `user${by.profileId}` : 'user1';
     const { identifier } = requestKey(deps, { ...fields, profile, by });
-    withdrawKey(deps, { identifier, by });
+    moveAndNotify(deps, 'withdraw', { identifier, by });
   };
   return { clock, deps, ask };
 }

@@ -3,7 +3,7 @@ import type { Db } from '../../../shared/db/connect.ts';
 import { KEY_STATES, type KeyState } from '../../../shared/db/schema/keys.ts';
 import type { ListInput } from '../../../shared/keys/fields.ts';
 import { parseExpiry } from '../../../shared/keys/inputs.ts';
-import { editKey, rejectKey, revokeKey, withdrawKey } from '../../../shared/keys/life.ts';
+import { editKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { approveKey, DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../support/keys.ts';
 import { eraseProfile, insertProfile } from '../../support/profiles.ts';
@@ -21,9 +21,11 @@ beforeEach(() => {
 
 const VERBS = {
   approve: (identifier: string) => approveKey(deps, { identifier, grant: {}, by: onBox('admin') }),
-  reject: async (identifier: string) => rejectKey(deps, { identifier, reason: 'No.', by: onBox('admin') }),
-  withdraw: async (identifier: string) => withdrawKey(deps, { identifier, by: onBox('owner') }),
-  revoke: async (identifier: string) => revokeKey(deps, { identifier, reason: 'Leaked.', by: onBox('admin') }),
+  reject: async (identifier: string) =>
+    moveAndNotify(deps, 'reject', { identifier, reason: 'No.', by: onBox('admin') }),
+  withdraw: async (identifier: string) => moveAndNotify(deps, 'withdraw', { identifier, by: onBox('owner') }),
+  revoke: async (identifier: string) =>
+    moveAndNotify(deps, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') }),
   suspend: async (identifier: string) => moveByAdmin(deps, identifier, 'suspend'),
   resume: async (identifier: string) => moveByAdmin(deps, identifier, 'resume'),
   edit: async (identifier: string) => editKey(deps, { identifier, name: 'New name', by: onBox('owner') }),
@@ -123,10 +125,10 @@ test('a profile has three slots: pending and Active keys use them, other keys fr
   const error = await refusal(request(deps, { profile }));
   expect(error.code).toBe('refused');
   for (const identifier of [first, second, third]) expect(error.message).toContain(identifier);
-  withdrawKey(deps, { identifier: first, by: onBox('owner') });
+  moveAndNotify(deps, 'withdraw', { identifier: first, by: onBox('owner') });
   const fourth = await request(deps, { profile });
-  await revokeKey(deps, { identifier: second, reason: 'x', by: onBox('admin') });
-  await rejectKey(deps, { identifier: fourth, reason: 'x', by: onBox('admin') });
+  await moveAndNotify(deps, 'revoke', { identifier: second, reason: 'x', by: onBox('admin') });
+  await moveAndNotify(deps, 'reject', { identifier: fourth, reason: 'x', by: onBox('admin') });
   await request(deps, { profile });
   await request(deps, { profile });
   expect((await refusal(request(deps, { profile }))).code).toBe('refused');

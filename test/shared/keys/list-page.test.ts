@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { KEY_STATES, type KeyState } from '../../../shared/db/schema/keys.ts';
 import type { ListInput } from '../../../shared/keys/fields.ts';
-import { withdrawKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { queuePlace } from '../../../shared/keys/list.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';
@@ -69,7 +69,7 @@ test('the next page skips no key if keys are decided or requested in between', a
   const states: KeyState[] = ['pending'];
   const whole = keysListed(deps, { states }).map(({ identifier }) => identifier);
   const first = await page({ states, limit: 2 });
-  for (const { identifier } of first.keys) withdrawKey(deps, { identifier, by: onBox('ada') });
+  for (const { identifier } of first.keys) moveAndNotify(deps, 'withdraw', { identifier, by: onBox('ada') });
   clock.advance(1);
   const late = await request(deps, { profile: 'user1' });
   const rest = await page({ states, limit: 50, after: first.next ?? '' });
@@ -95,7 +95,7 @@ test('the previous and the next request in the queue skip those being approved, 
   ]);
   await finish();
   expect(await neighbours(second)).toEqual([first ?? '', third ?? '']);
-  for (const identifier of [third ?? '', ...others]) withdrawKey(deps, { identifier, by: onBox('ada') });
+  for (const identifier of [third ?? '', ...others]) moveAndNotify(deps, 'withdraw', { identifier, by: onBox('ada') });
   expect([await neighbours(first), await neighbours(third)]).toEqual([
     [null, null],
     [first ?? '', null],

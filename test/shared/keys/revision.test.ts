@@ -3,7 +3,7 @@ import type { Person } from '../../../shared/actor.ts';
 import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
-import { withdrawKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { DECISIONS, OPERATIONS, perform } from '../../../shared/operations.ts';
 import { profileRevision } from '../../../shared/profiles/profile-version.ts';
@@ -29,7 +29,7 @@ test('every change that matters to a request refuses a decision on what was show
     (identifier) => perform(deps, by, OPERATIONS.edit, { identifier, name: 'Other' }),
     (_, identifier) => perform(deps, by, OPERATIONS.change, { identifier, expiresAtMs: deps.clock.nowMs() + DAY_MS }),
     (identifier) => refusal(approveKey({ ...deps, mailer }, { identifier, grant: {}, by })),
-    (identifier) => withdrawKey(deps, { identifier, by }),
+    (identifier) => moveAndNotify(deps, 'withdraw', { identifier, by }),
   ];
   for (const change of [null, ...changes]) {
     await importAda({});

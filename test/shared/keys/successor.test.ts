@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import type { Grant } from '../../../shared/keys/fields.ts';
 import { prefillFrom } from '../../../shared/keys/grant.ts';
-import { changeKey, revokeKey } from '../../../shared/keys/life.ts';
+import { changeKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { approveKey, issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
@@ -153,7 +153,7 @@ describe('at the approval', () => {
   test('an old key that was revoked in between stays revoked, and the successor is approved', async () => {
     const { deps, old, succeed, approve, lastMail } = await world();
     const identifier = await succeed();
-    await revokeKey(deps, { identifier: old.identifier, reason: 'Leaked.', by: onBox('admin') });
+    await moveAndNotify(deps, 'revoke', { identifier: old.identifier, reason: 'Leaked.', by: onBox('admin') });
     await approve(identifier, { retireOldAtMs: inDays(deps, 7) });
     expect(lastMail()).toContain(`Key ${old.identifier} no longer works.`);
     expect(showKey(deps, identifier).state).toBe('Active');

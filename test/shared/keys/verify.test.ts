@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { revokeKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { prepareVerifier } from '../../../shared/keys/verify.ts';
 import { showKey } from '../../../shared/keys/view.ts';
@@ -59,7 +59,7 @@ test('a revocation by another process takes effect with its commit', async () =>
   const { deps, verify, secret, identifier } = await world();
   expect(verify(secret)).not.toBeNull();
   const other = { ...deps, db: openDatabase(deps.config.databasePath, 'use') };
-  await revokeKey(other, { identifier, reason: 'Leaked.', by: onBox('admin') });
+  await moveAndNotify(other, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') });
   expect(verify(secret)).toBeNull();
   other.db.$client.close();
 });
@@ -79,7 +79,7 @@ test('commits of an import do not change a key; any change of it, also by SQL, t
   await batch(103);
   expect(verify(secret)?.rateLimits).toEqual([{ quota: 6, windowSeconds: 60 }]);
   await batch(104);
-  await revokeKey(other, { identifier, reason: 'Leaked.', by: onBox('admin') });
+  await moveAndNotify(other, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') });
   await batch(105);
   expect(verify(secret)).toBeNull();
   other.db.$client.close();

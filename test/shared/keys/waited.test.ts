@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { APPROVAL_LEASE_MS } from '../../../shared/deps.ts';
-import { requestKey, revokeKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify, requestKey } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { approveKey, DESCRIPTION, issue, mails, request, waitingForLock } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -36,7 +36,9 @@ const newRequest = () => ({
 test('a key that expires while its revocation waits for the lock is not revoked, and nobody is mailed', async () => {
   const { identifier } = await expiring();
   const before = mails(deps).length;
-  const error = await refusal(() => revokeKey(late, { identifier, reason: 'Leaked.', by: onBox('admin') }));
+  const error = await refusal(() =>
+    moveAndNotify(late, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') }),
+  );
   expect(error.message).toBe(`Key ${identifier} is expired; only Active and suspended keys can be revoked.`);
   expect(deps.db.$client.query('SELECT * FROM mails WHERE identifier = ?').all(identifier)).toEqual([]);
   expect(mails(deps)).toHaveLength(before);

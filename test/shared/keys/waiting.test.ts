@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { rejectKey } from '../../../shared/keys/life.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { countOlder } from '../../../shared/keys/list.ts';
 import { request } from '../../support/keys.ts';
 import { ownerWorld } from '../../support/pages.ts';
@@ -23,6 +23,6 @@ test('only older requests that are still pending are counted as ahead', async ()
   }
   const counts = () => identifiers.map((identifier) => countOlder(access, identifier));
   expect(counts()).toEqual([0, 1, 2, 3]);
-  rejectKey(access, { identifier: identifiers[1] as string, reason: 'No.', by: onBox('root') });
+  moveAndNotify(access, 'reject', { identifier: identifiers[1] as string, reason: 'No.', by: onBox('root') });
   expect([countOlder(access, identifiers[2] as string), countOlder(access, identifiers[3] as string)]).toEqual([1, 2]);
 });
