@@ -65,6 +65,12 @@ function componentsOf() {
       // Later versions may add fields.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+      // `{"type":["number","null"]}`: many generators, and what converts to OpenAPI 3.0, know no other nullable.
+      const [value, none] = jsonSchema.anyOf ?? [];
+      if (none?.type === 'null' && typeof value?.type === 'string') {
+        delete jsonSchema.anyOf;
+        Object.assign(jsonSchema, value, { type: [value.type, 'null'] });
+      }
     },
   });
   const named = Object.entries(schemas).map(([name, { $schema: _, $id: __, ...schema }]) => [name, schema]);

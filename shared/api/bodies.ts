@@ -30,12 +30,14 @@ export const Links = z.strictObject({
   links: z.array(Link).describe('In the owner’s order; empty if there are none.'),
 });
 
-/** The parameter of a batch lookup that named a profile, with its decoded value; a UID is a number. */
-export const Query = z.union([
-  z.strictObject({ username: z.string() }),
-  z.strictObject({ uid: z.int().min(1) }),
-  z.strictObject({ authid: z.string() }),
-]);
+/**
+ * The parameter of a batch lookup that named a profile, with its decoded value; a UID is a number. Not a union: clients that
+ * generators make from one refuse whatever is not its last part.
+ */
+export const Query = z
+  .strictObject({ username: z.string(), uid: z.int().min(1), authid: z.string() })
+  .partial()
+  .meta({ minProperties: 1, maxProperties: 1 });
 
 /** A profile of a batch lookup, with the parameter that named it. */
 export const FoundProfile = z.strictObject({
