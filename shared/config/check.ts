@@ -8,7 +8,7 @@ import { looseMode, looseModes } from './files.ts';
 import { exposureFault } from './values.ts';
 
 /** The effective value of a variable, masked if it is secret, with its origin. */
-export type VariableReport = { name: string; value: string | null; from: string };
+type VariableReport = { name: string; value: string | null; from: string };
 
 /** The effective configuration, with errors that stop the program or the server, and warnings. */
 export type ConfigReport = { variables: VariableReport[]; faults: string[]; warnings: string[] };

@@ -155,7 +155,7 @@ const SECRETS = new Map<Name, (value: string) => string>([
 ]);
 
 /** What documents and `config check` say of a variable. */
-export type VariableMeta = {
+type VariableMeta = {
   meaning: string;
   /** As a person would write it; empty if there is none. */
   default: string;

@@ -10,7 +10,7 @@ import { type MailConfig, readKeyNews, storeMail } from './outbox.ts';
 import { reminderMail } from './texts.ts';
 
 /** How long before a key's expiry its owner is reminded. */
-export const REMINDED_MS = 14 * DAY_MS;
+const REMINDED_MS = 14 * DAY_MS;
 
 /** When the key's expiry was set: by the latest change or by its approval. */
 const EXPIRY_SET_AT = sql<number>`coalesce(

@@ -101,7 +101,7 @@ function succession(identifier: string, predecessor: Predecessor | null): Part[]
  * A command line for sh, bash and zsh that shows what a key may do. It reads the secret without echo, which it restores even
  * after Ctrl-C, and pipes it to curl, because every user of the machine can see arguments.
  */
-export function curlLine(publicUrl: string): string {
+function curlLine(publicUrl: string): string {
   const url = `'${`${publicUrl}/api/key`.replaceAll("'", "'\\''")}'`;
   const ask = `trap 'stty echo; exit' EXIT INT; stty -echo; printf 'Secret: '; read -r KEY; echo`;
   return `(${ask}; printf 'Authorization: Bearer %s\\n' "$KEY" | curl -sS -w '\\n' -H @- ${url})`;
@@ -218,7 +218,7 @@ function when({ identifier, keyName, atMs }: News & { atMs: number }): Fact[] {
 // the test mail.
 
 /** The content of the mail about a new request. */
-export type RequestNews = {
+type RequestNews = {
   identifier: string;
   /** The identifier of the key that this one replaces, or null. */
   successorOf: string | null;
@@ -293,7 +293,7 @@ export function enrolmentMail(news: { admin: string; atMs: number; address: stri
 }
 
 /** The content of the mail with a sign-in code. */
-export type SignInNews = {
+type SignInNews = {
   /** As shown to people: `7Q2M-X0AB`. */
   code: string;
   profile: string;

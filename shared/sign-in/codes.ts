@@ -54,7 +54,7 @@ export function createCodeDesk(clock: Deps['clock']): CodeDesk {
 export type CodeRequest = { name: string; address: string; browserSecret: string | null; client: Client };
 
 /** The result of a request for a code. It does not reveal whether the name and the e-mail address match. */
-export type RequestedCode = {
+type RequestedCode = {
   /** For the cookie that {@link enterCode} needs. */
   browserSecret: string;
   /**

@@ -17,7 +17,7 @@ import { makeTicket, newToken, readTicket, useTicket } from './tickets.ts';
 // database can't be written.
 
 /** The user that a backend hands over. */
-export type HandedOver = { uid: number } | { authId: string };
+type HandedOver = { uid: number } | { authId: string };
 
 /**
  * Makes a URL for the owner of a profile, on behalf of the backend's token with the identifier `openedBy`; everything

@@ -25,16 +25,10 @@ export const LIFETIMES_MS = {
 const CODE_TRIES = 5;
 
 /** To whom a ticket belongs; to nobody without any of these. */
-export type TicketOwner = { profileId?: number | null; adminId?: number; openedBy?: string };
+type Owner = { profileId: number | null; adminId: number | null; openedBy: string | null };
 
 /** A stored ticket. */
-export type Ticket = {
-  profileId: number | null;
-  adminId: number | null;
-  openedBy: string | null;
-  proof: Uint8Array | null;
-  until: number;
-};
+type Ticket = Owner & { until: number };
 
 /** A new secret for a cookie or a link: 32 random bytes as base64url (43 characters). */
 export function newToken(random: Random): string {
@@ -52,7 +46,7 @@ export function makeTicket(
   { $client }: Tx,
   kind: TicketKind,
   secret: string,
-  { profileId = null, adminId = null, openedBy = null }: { [Name in keyof TicketOwner]: TicketOwner[Name] | null },
+  { profileId = null, adminId = null, openedBy = null }: Partial<Owner>,
   nowMs: number,
   code?: string,
 ): number {
@@ -69,7 +63,7 @@ export function makeTicket(
   return until;
 }
 
-const TICKET = 'profile_id AS profileId, admin_id AS adminId, opened_by AS openedBy, proof, until';
+const TICKET = 'profile_id AS profileId, admin_id AS adminId, opened_by AS openedBy, until';
 const IS_VALID = 'hash = ? AND kind = ? AND until > ?';
 
 /** Finds a valid ticket without using it; null if there is none. */

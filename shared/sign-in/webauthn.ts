@@ -41,7 +41,7 @@ export function relyingPartyOf(publicUrl: string): RelyingParty {
 }
 
 /** Throws if a challenge (base64url) is not open. */
-export type TakeChallenge = (challenge: string) => void;
+type TakeChallenge = (challenge: string) => void;
 
 /** A registered passkey: `publicKey` is COSE, as the library returns it. */
 export type Credential = {
