@@ -3,16 +3,13 @@ import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';
 import type { Outcome } from './keys/life.ts';
 import { checkSight, readOwnerById, refuseBanned } from './keys/record.ts';
-import { approve, change, reject, resume, revoke, suspend } from './operations/admins.ts';
+import { ADMINS_OPERATIONS } from './operations/admins.ts';
 import type { AnyOperation, Operation, OwnerPage, Unfinished } from './operations/entry.ts';
-import { list, show, usage } from './operations/looks.ts';
-import { edit, request, withdraw } from './operations/owners.ts';
+import { LOOKS } from './operations/looks.ts';
+import { OWNERS_OPERATIONS } from './operations/owners.ts';
 
 /** The table of all operations on keys: who may perform each, its input, its texts and its effect. */
-export const OPERATIONS = {
-  ...{ request, list, show, usage, edit, withdraw },
-  ...{ approve, reject, change, suspend, resume, revoke },
-};
+export const OPERATIONS = { ...OWNERS_OPERATIONS, ...LOOKS, ...ADMINS_OPERATIONS };
 
 /** All operations, for doors that loop over the table. */
 export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values<AnyOperation>(OPERATIONS);
