@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase-profile.ts';
-import { setBanned } from '../../shared/profiles/ban.ts';
+import { eraseProfile, setBanned } from '../../shared/erasure/erase.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
-import { findProfile, readProfile } from '../../shared/profiles/find.ts';
-import { profileRevision } from '../../shared/profiles/profile-version.ts';
+import { findProfile, profileRevision, readProfile } from '../../shared/profiles/find.ts';
 import { endAllSignIns } from '../../shared/sign-in/sessions.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
 import { withContext, withShownVersion } from '../context.ts';
@@ -108,8 +106,7 @@ function ban(command: Command, username: string, banned: boolean): Promise<void>
   return withContext(command, 'use', async ({ deps, actor, json }) => {
     const { id } = findProfile(deps.db, username);
     const by = withShownVersion(actor, profileRevision(deps.db, id));
-    const onKeys = effectsOnKeys(actor, deps.config);
-    printProfile(setBanned(deps, { id, banned, by, onKeys }), json);
+    printProfile(setBanned(deps, { id, banned, by, config: deps.config }), json);
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { ImportOptions } from '../../shared/profiles/import/batches.ts';
+import type { ImportOptions } from '../../shared/profiles/import/import.ts';
 import type { ImportOutcome, LastImport, RefusedLine } from '../../shared/profiles/import/report.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { ageText, counted, notice, print, printJson } from '../terminal/output.ts';
@@ -8,7 +8,7 @@ import { createProgress, type ProgressLine } from '../terminal/progress.ts';
 import { confirm } from '../terminal/prompts.ts';
 
 /** The callbacks of a running import. */
-type ImportCallbacks = Required<Pick<ImportOptions, 'onProgress' | 'onRefused' | 'onWarning'>>;
+type ImportCallbacks = Required<Pick<ImportOptions, 'onProgress' | 'onRefused'>>;
 
 /** How an import is shown. */
 type ImportDisplay = {
@@ -37,7 +37,6 @@ export async function showImport(
       refused++;
       if (!json && refused <= MAX_LINES_SHOWN) progress.notice(cleanForTerminal(refusedLineText(line)));
     },
-    onWarning: (sentence) => progress.notice(`Warning: ${sentence}`),
   };
   let outcome: ImportOutcome;
   try {

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
-import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../shared/erasure/erase.ts';
 import { AppError } from '../../shared/errors.ts';
 import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts';
-import { openRejects, type Rejects } from '../../shared/profiles/import/rejects.ts';
-import { type ImportSource, openSource } from '../../shared/profiles/import/source.ts';
+import { type ImportSource, openRejects, openSource, type Rejects } from '../../shared/profiles/import/source.ts';
 import { type Context, configOf, globalsOf, withContext } from '../context.ts';
 import { lowerPriority } from '../service/own-program.ts';
 import { notice } from '../terminal/output.ts';

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { addAdmin } from '../../shared/admins.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
-import { effectsOnKeys } from '../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../shared/erasure/erase.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { OPERATIONS, perform, performWhole } from '../../shared/operations.ts';
 import { importProfiles } from '../../shared/profiles/import/import.ts';

@@ -8,7 +8,7 @@ import type { MailConfig } from '../mail/outbox.ts';
 import type { EffectsOnKeys } from '../profiles/apply.ts';
 import { fieldRefusal, type Refusal } from '../profiles/line.ts';
 import type { BackendToken } from '../tokens.ts';
-import { effectsOnKeys } from './erase-profile.ts';
+import { effectsOnKeys } from './erase.ts';
 
 /** How many profiles a backend may erase per day (UTC). */
 export const ERASURES_PER_DAY = 1_000;

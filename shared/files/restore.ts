@@ -11,14 +11,13 @@ import { apiKeys, type KeyState } from '../db/schema/keys.ts';
 import { admins, backendTokens, passkeys } from '../db/schema/people.ts';
 import { erasedProfiles, profiles } from '../db/schema/profiles.ts';
 import { write } from '../db/write.ts';
-import { effectsOnKeys, eraseProfiles } from '../erasure/erase-profile.ts';
+import { eraseProfiles, setBanned } from '../erasure/erase.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { addEvent } from '../events.ts';
 import { type Move, stateAt } from '../keys/key.ts';
 import { moveKey } from '../keys/record.ts';
 import { type QuotaRow, readQuotaRows, replaceQuotaRows } from '../limits/stored.ts';
 import type { MailConfig } from '../mail/outbox.ts';
-import { setBanned } from '../profiles/ban.ts';
 import { copyInto, fileTime, removeUnfinished, syncPath, type Verified, verifyFile, withCopy } from './copy.ts';
 import { lockForServing } from './open.ts';
 
@@ -277,7 +276,7 @@ function keepBanned(db: Db, { banned }: Ended, by: Actor, config: MailConfig, ke
   const exists = db.$client.prepare('SELECT 1 FROM profiles WHERE id = ?');
   kept.banned = banned.filter((id) => !already.has(id) && exists.get(id) !== null);
   for (const id of kept.banned) {
-    setBanned({ db, clock: systemClock }, { id, banned: true, by, onKeys: effectsOnKeys(by, config) });
+    setBanned({ db, clock: systemClock }, { id, banned: true, by, config });
   }
 }
 

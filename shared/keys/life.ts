@@ -19,8 +19,7 @@ import {
   revocationMail,
   suspensionMail,
 } from '../mail/texts.ts';
-import { findProfile } from '../profiles/find.ts';
-import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
+import { findProfile, refuseUnlikeProfile } from '../profiles/find.ts';
 import { cleanForTerminal } from '../text.ts';
 import type { KeyChange, KeyRequest } from './fields.ts';
 import { ALREADY_SO, checkSuccession, type NewGrant, setGrant } from './grant.ts';

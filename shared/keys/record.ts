@@ -6,8 +6,7 @@ import { apiKeys, type KeyState, keyAttempts } from '../db/schema/keys.ts';
 import { AppError, changedSince } from '../errors.ts';
 import { type Act, addEvent } from '../events.ts';
 import { isMailAddress } from '../mail/address.ts';
-import { findProfile, noSuchProfile, type ProfileRow, readProfileRow } from '../profiles/find.ts';
-import { profileRevision } from '../profiles/profile-version.ts';
+import { findProfile, noSuchProfile, type ProfileRow, profileRevision, readProfileRow } from '../profiles/find.ts';
 import { refuseSignedOut } from '../sign-in/sessions.ts';
 import { type Approvable, hasSecret, MOVES, type Move, SLOT_HOLDERS, stateAt } from './key.ts';
 

@@ -2,14 +2,13 @@ import type { Actor } from '../../shared/actor.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { write } from '../../shared/db/write.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { effectsOnKeys, eraseProfile as eraseById } from '../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys, eraseProfile as eraseById } from '../../shared/erasure/erase.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { createApplier, noRemarks } from '../../shared/profiles/apply.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import type { Line } from '../../shared/profiles/fields.ts';
 import { findProfile, readProfile } from '../../shared/profiles/find.ts';
-import type { ImportDeps, ImportOptions } from '../../shared/profiles/import/batches.ts';
-import { importProfiles } from '../../shared/profiles/import/import.ts';
+import { type ImportOptions, importProfiles } from '../../shared/profiles/import/import.ts';
 import { MAIL_CONFIG } from './mail.ts';
 import { onBox } from './world.ts';
 
@@ -55,7 +54,7 @@ export function jsonLines(...lines: readonly (object | string)[]): string {
 
 /** Imports these lines, by default non-strict and replacing. */
 export function importLines(
-  deps: ImportDeps,
+  deps: Pick<Deps, 'db' | 'clock'>,
   lines: readonly (object | string)[],
   options: Partial<ImportOptions> = {},
 ) {

@@ -1,23 +1,62 @@
+import type { Actor } from '../../actor.ts';
 import { DAY_MS, isoTime, parseIsoTime } from '../../clock.ts';
+import type { Sqlite } from '../../db/connect.ts';
 import { KEPT_AFTER_ERASURE_MS } from '../../db/facts.ts';
-import { guardDatabase } from '../../db/faults.ts';
+import { databaseFault, guardDatabase } from '../../db/faults.ts';
+import { write } from '../../db/write.ts';
+import type { Deps } from '../../deps.ts';
 import { AppError, isForOperator } from '../../errors.ts';
-import { parseLine, wholeLine } from '../line.ts';
-import {
-  applySome,
-  type Entry,
-  type ImportDeps,
-  type ImportOptions,
-  type ImportRun,
-  inBatch,
-  prepareRun,
-  settle,
-  yieldToOthers,
-} from './batches.ts';
-import { pruneCandidates } from './prune.ts';
-import { type ImportOutcome, storeLastImport } from './report.ts';
-import { chunksOf, type ImportSource, nameOf, sizeOf, sourceFault, withoutWaiting } from './source.ts';
+import { keepLogShort } from '../../files/disk.ts';
+import { type ApplyOptions, createApplier, noRemarks, type Outcome } from '../apply.ts';
+import { deletionOf, type ProfileLine, parseLine, type Refusal, wholeLine } from '../line.ts';
+import { createImportReport, type ImportOutcome, type RefusedLine, storeLastImport } from './report.ts';
+import { createWaiting, type Group, planWaiting, WAITS_BEHIND, type Waiting, type WaitingLine } from './settle.ts';
+import { chunksOf, type ImportSource, nameOf, type Rejects, sizeOf, sourceFault, withoutWaiting } from './source.ts';
 import { createLineSplitter, type SplitLine } from './split.ts';
+
+/** The progress of an import; `totalBytes` is null if unknown. */
+export type Progress = { lines: number; bytes: number; totalBytes: number | null };
+
+/** How long a batch holds the write lock and the thread; `ready` resolves once one may begin. */
+export type Pace = { lockMs: number; ready: () => Promise<void> };
+
+/** The options of pruning. */
+export type PruneOptions = {
+  /** The maximum to erase, as a percentage of the profiles that existed before. */
+  limitPercent: number;
+  /** Confirms the erasure of this many profiles, possibly by asking a person. */
+  confirm: (profiles: number) => Promise<boolean>;
+};
+
+/** The options of an import. */
+export type ImportOptions = {
+  /** If true, a line whose profile exists changes only the fields that it contains; otherwise it replaces the profile. */
+  merge: boolean;
+  /** If true, all lines are applied or none, in one transaction; otherwise bad lines are skipped. */
+  strict: boolean;
+  /**
+   * When the data was read, in milliseconds since 1970: lines are skipped if their profile was written or erased here
+   * since. Absent if unknown. The caller has checked it with `readAsOf`.
+   */
+  asOfMs?: number;
+  by: Actor;
+  /** The effects on the keys of profiles (`effectsOnKeys` in shared/erasure). */
+  onKeys: ApplyOptions['onKeys'];
+  /** Erases the profiles that the file does not contain, at the end. */
+  prune?: PruneOptions;
+  rejects?: Rejects;
+  /** Absent for a command, whose connection waits for the lock itself. */
+  pace?: Pace;
+  /** Called after every batch. */
+  onProgress?: (progress: Progress) => void;
+  /** Called for each refused line. */
+  onRefused?: (refused: RefusedLine) => void;
+};
+
+const COMMAND_PACE: Pace = { lockMs: 50, ready: async () => {} };
+
+/** How long the lock stays free between two batches: without a gap, other writers would hardly ever get it. */
+const GAP_MS = 15;
 
 /** So many lines, or bytes, are parsed before they are applied, without the lock. */
 const PARSED_AT_ONCE = { lines: 2_000, bytes: 1_048_576 };
@@ -40,38 +79,67 @@ export function readAsOf(text: string, nowMs: number): { atMs: number } | { faul
 /**
  * Imports JSON Lines, or a JSON array, into the database (docs/profiles.md): upserts by id, erasures, refusals. A batch is
  * applied completely or not at all, whatever stops the process. Throws `refused` if the source can't be read or contains no
- * line, and the errors of `write`. Batches committed before an error stay; the error is then `done_in_part`, and its sentence says how many lines were applied.
+ * line, and the errors of `write`. Batches committed before an error stay; the error is then `done_in_part`, and its sentence
+ * says how many lines were applied.
  */
 export async function importProfiles(
-  deps: ImportDeps,
+  deps: Pick<Deps, 'db' | 'clock'>,
   source: ImportSource,
   options: ImportOptions,
 ): Promise<ImportOutcome> {
   const { db, clock } = deps;
-  const { onWarning = () => {}, strict, prune } = options;
+  const { by, strict, prune } = options;
   const run = guardDatabase(db.$client.filename, () => prepareRun(deps, options));
-  let end = { blank: 0, isLastEnded: true };
+  const { report } = run;
   try {
-    end = strict ? await importStrictly(run, source) : await importLines(run, source);
-    if (run.report.lineCount() === 0) {
-      throw new AppError('refused', `${nameOf(source)} has no lines; nothing was changed.`);
+    const { blank, isLastEnded } = strict ? await importStrictly(run, source) : await importLines(run, source);
+    if (report.lineCount() === 0) throw new AppError('refused', `${nameOf(source)} has no lines; nothing was changed.`);
+    if (prune !== undefined) await pruneRest(run, prune, isLastEnded);
+    const outcome = report.outcome(blank);
+    if (outcome.imported + outcome.deleted + outcome.pruned > 0) {
+      const { lines } = outcome.details;
+      storeLastImport(db, by, clock.nowMs(), { lines, refused: report.refusedCount() });
     }
-    if (prune !== undefined) await pruneCandidates(run, prune, end.isLastEnded);
+    return outcome;
   } catch (error) {
-    throw withImportedCount(sourceFault(source, error) ?? error, run.report.appliedCount());
+    throw withImportedCount(sourceFault(source, error) ?? error, report.appliedCount());
   }
-  const outcome = run.report.outcome(end.blank);
-  const erased = outcome.deleted + outcome.pruned;
-  if (outcome.imported + erased > 0) {
-    const refused = run.report.refusedCount();
-    try {
-      storeLastImport(db, options.by, clock.nowMs(), { lines: outcome.details.lines, refused });
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      onWarning(`The import is done, but "status" will not show it. ${error.message}`);
-    }
-  }
-  return outcome;
+}
+
+/** A line of the file: its text, or bytes if that is not possible, and what it says, or why it is refused. */
+type Entry = {
+  number: number;
+  raw: string | Uint8Array | null;
+  bytes: number;
+  id: number | null;
+  line: ProfileLine | null;
+  refusal: Refusal | null;
+};
+
+/** The state of one import. */
+type ImportRun = ReturnType<typeof prepareRun>;
+
+function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOptions) {
+  const { merge, asOfMs = null, by, onKeys, prune, rejects = null, onProgress = () => {}, onRefused } = options;
+  // A file may contain all profiles every night, and most of its lines change nothing: without --as-of, these are not
+  // written.
+  const confirms = by.kind === 'backend' || asOfMs !== null;
+  return {
+    db,
+    clock,
+    merge,
+    asOfMs,
+    rejects,
+    onProgress,
+    keepLogShort: keepLogShort(db.$client),
+    applier: createApplier(db.$client, { merge, onKeys, asOfMs, confirms }),
+    candidates: prune === undefined ? null : listCandidates(db.$client),
+    report: createImportReport(onRefused),
+    waiting: createWaiting(),
+    pace: options.pace ?? COMMAND_PACE,
+    /** When the last batch ended, by the monotonic clock. */
+    endedAtMs: Number.NEGATIVE_INFINITY,
+  };
 }
 
 /** Reads and applies all lines. Returns how the file ended. */
@@ -138,6 +206,231 @@ function entryOf(line: SplitLine): Entry {
   const read = parseLine(raw);
   const isRefused = 'reason' in read;
   return { number, raw, bytes, id: read.id, line: isRefused ? null : read, refusal: isRefused ? read : null };
+}
+
+/** Lets others run: those waiting for the lock, and other work of this process. */
+function yieldToOthers(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Runs one transaction of an import at its turn. */
+async function inBatch<T>(run: ImportRun, act: () => T): Promise<T> {
+  const { db, clock, pace } = run;
+  const isWhole = db.$client.inTransaction;
+  const waitMs = run.endedAtMs + GAP_MS - clock.monotonicMs();
+  if (waitMs > 0 && !isWhole) await Bun.sleep(waitMs);
+  else await yieldToOthers();
+  await pace.ready();
+  const result = act();
+  run.endedAtMs = clock.monotonicMs();
+  // A checkpoint is possible only outside a transaction.
+  if (!isWhole) run.keepLogShort();
+  return result;
+}
+
+/** Applies entries in one transaction until its time is over. Returns how many; at least one. */
+function applySome(run: ImportRun, entries: readonly Entry[]): number {
+  const { db, clock, applier, report, waiting, pace } = run;
+  const remarks = noRemarks();
+  let outcomes: Outcome[] = [];
+  try {
+    write(db, (tx) => {
+      const nowMs = clock.nowMs();
+      const untilMs = clock.monotonicMs() + pace.lockMs;
+      const held = new Set<number>();
+      for (const { line, refusal } of entries) {
+        const isBehind = line !== null && (held.has(line.id) || waiting.has(line.id));
+        const outcome: Outcome =
+          line === null || isBehind
+            ? { refusal: refusal ?? WAITS_BEHIND, isHeld: isBehind }
+            : applier.apply(tx, line, nowMs, remarks);
+        outcomes.push(outcome);
+        if (line !== null && typeof outcome === 'object' && outcome.isHeld) held.add(line.id);
+        if (clock.monotonicMs() >= untilMs) break;
+      }
+      applier.noteErased(tx, outcomes.filter((outcome) => outcome === 'deleted').length, nowMs);
+    });
+  } catch (error) {
+    if (isFatal(run, error)) throw error;
+    // The transaction was rolled back. The lines before the one at which this program failed are applied again.
+    const before = entries.slice(0, outcomes.length);
+    if (before.length > 0) return applySome(run, before);
+    outcomes = [FAULT];
+  }
+  report.remarked(remarks);
+  for (const [index, outcome] of outcomes.entries()) account(run, entries[index] as Entry, outcome);
+  return outcomes.length;
+}
+
+/** The outcome of a line at which this program itself fails. */
+const FAULT: Outcome = { refusal: wholeLine('this program failed at the line'), isHeld: false };
+
+/** Whether an error ends the import: one of the database, or a refusal, rather than of this program at one line. */
+function isFatal({ db }: ImportRun, error: unknown): boolean {
+  return error instanceof AppError || databaseFault(db.$client.filename, error) !== null;
+}
+
+/** Counts a line, keeps it for the end if it was refused for a name, or reports it as refused. */
+function account(run: ImportRun, { number, raw, id, line }: Entry, outcome: Outcome): void {
+  if (typeof outcome === 'string') {
+    run.report.applied(id ?? 0, outcome);
+    return;
+  }
+  const { refusal, isHeld } = outcome;
+  const isWaiting = isHeld && line !== null && run.waiting.add({ number, text: String(raw), line, refusal });
+  if (!isWaiting) refuse(run, number, id, raw, refusal);
+}
+
+function refuse(
+  { report, rejects }: ImportRun,
+  number: number,
+  id: number | null,
+  raw: Entry['raw'],
+  refusal: Refusal,
+) {
+  report.refuse(number, id, refusal);
+  if (raw !== null) rejects?.writeLine(raw);
+}
+
+/** Applying can fail where planning did not see why, such as at a name taken meanwhile: then it is planned again. */
+const MAX_ROUNDS = 8;
+
+/** Applies the lines that waited, as far as they can be applied together; refuses the others. */
+async function settle(run: ImportRun): Promise<void> {
+  const { applier, waiting, merge } = run;
+  const end = ({ number, line, text, refusal }: WaitingLine) => refuse(run, number, line.id, text, refusal);
+  let left = waiting.take();
+  for (let round = 1; left.size > 0; round++) {
+    const plan = await planWaiting(applier, left, merge, yieldToOthers);
+    plan.refused.sort((a, b) => a.number - b.number).forEach(end);
+    left = new Map();
+    for (let done = 0; done < plan.groups.length; ) {
+      done += await inBatch(run, () => settleSome(run, plan.groups.slice(done), left));
+    }
+    if (round < MAX_ROUNDS) continue;
+    [...left.values()].flat().forEach(end);
+    return;
+  }
+}
+
+/**
+ * Applies groups in one transaction until its time is over; returns how many. A group of which a line can't be applied
+ * changes nothing: that line is reported, and the others are added to `left`.
+ */
+function settleSome(run: ImportRun, groups: readonly Group[], left: ReturnType<Waiting['take']>): number {
+  const { db, clock, applier, report, pace } = run;
+  const done: { group: Group; outcomes: Outcome[]; remarks: ReturnType<typeof noRemarks> }[] = [];
+  write(db, (tx) => {
+    const nowMs = clock.nowMs();
+    const untilMs = clock.monotonicMs() + pace.lockMs;
+    for (const group of groups) {
+      const remarks = noRemarks();
+      const outcomes: Outcome[] = [];
+      db.$client.run('SAVEPOINT waiting');
+      for (const id of group.ids) applier.release(id);
+      for (const { line } of group.lines) {
+        try {
+          outcomes.push(applier.apply(tx, line, nowMs, remarks));
+        } catch (error) {
+          if (isFatal(run, error)) throw error;
+          outcomes.push(FAULT);
+        }
+      }
+      const isWhole = outcomes.every((outcome) => typeof outcome === 'string' && outcome !== 'newer');
+      if (applier.endRelease() || !isWhole) db.$client.run('ROLLBACK TO waiting');
+      else applier.noteErased(tx, outcomes.filter((outcome) => outcome === 'deleted').length, nowMs);
+      db.$client.run('RELEASE waiting');
+      done.push({ group, outcomes, remarks });
+      if (clock.monotonicMs() >= untilMs) break;
+    }
+  });
+  for (const { group, outcomes, remarks } of done) {
+    const isWhole = outcomes.every((outcome) => typeof outcome === 'string' && outcome !== 'newer');
+    if (isWhole) report.remarked(remarks);
+    for (const [index, { number, text, line, refusal }] of group.lines.entries()) {
+      const outcome = outcomes[index] as Outcome;
+      if (typeof outcome === 'object') refuse(run, number, line.id, text, outcome.isHeld ? refusal : outcome.refusal);
+      else if (isWhole || outcome === 'newer') report.applied(line.id, outcome);
+      else left.set(line.id, [...(left.get(line.id) ?? []), { number, text, line, refusal }]);
+    }
+  }
+  return done.length;
+}
+
+/**
+ * Erases the profiles that the file did not contain, in batches, except those written after the file was read. Erases
+ * none, and reports why, if a line was refused, the file may be truncated, too many would be erased, or the person
+ * declines.
+ */
+async function pruneRest(
+  run: ImportRun,
+  { limitPercent, confirm }: PruneOptions,
+  isLastLineEnded: boolean,
+): Promise<void> {
+  const { candidates, report, clock, asOfMs, db, applier, pace } = run;
+  if (candidates === null) return;
+  const nowMs = clock.nowMs();
+  const left = candidates.countLeft(asOfMs ?? nowMs, nowMs);
+  const why = whyNot(run, candidates.before, left, limitPercent, isLastLineEnded);
+  if (why !== null) return report.notPruned(`Nothing was pruned: ${why}.`);
+  if (left === 0) return;
+  if (!(await confirm(left))) return report.notPruned('Nothing was pruned.');
+  for (let isDone = false; !isDone; ) {
+    const erased = await inBatch(run, () =>
+      write(db, (tx) => {
+        const nowMs = clock.nowMs();
+        const untilMs = clock.monotonicMs() + pace.lockMs;
+        let count = 0;
+        while (clock.monotonicMs() < untilMs && !isDone) {
+          const one = candidates.next(asOfMs ?? nowMs, nowMs);
+          isDone = one === null;
+          if (one === null) break;
+          candidates.name([one.id]);
+          if (applier.apply(tx, deletionOf(one.id), nowMs, noRemarks()) === 'deleted') count++;
+        }
+        applier.noteErased(tx, count, nowMs);
+        return count;
+      }),
+    );
+    report.pruned(erased);
+  }
+}
+
+function whyNot(
+  { report }: ImportRun,
+  before: number,
+  count: number,
+  limitPercent: number,
+  isLastLineEnded: boolean,
+): string | null {
+  if (report.refusedCount() > 0) return 'lines were refused';
+  if (!isLastLineEnded) return 'the last line does not end in a line feed, so the file may be truncated';
+  if (count * 100 <= before * limitPercent) return null;
+  return `${count} of the ${before} profiles are not in the file, and --prune-limit allows ${limitPercent}%`;
+}
+
+/** A profile that may be erased: if its revision is another now, somebody has changed it, or erased and made it again. */
+type Candidate = { id: number; revision: number };
+
+/** Lists the profiles that an import may erase, because its lines have not contained them yet, in a temporary table, which SQLite moves to the disk if it is large. */
+function listCandidates(sqlite: Sqlite) {
+  sqlite.run('DROP TABLE IF EXISTS temp.candidates');
+  sqlite.run('CREATE TEMP TABLE candidates (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL)');
+  const before = sqlite.run('INSERT INTO temp.candidates SELECT id, revision FROM main.profiles').changes;
+  const remove = sqlite.query('DELETE FROM temp.candidates WHERE id = ?');
+  // Profiles that were written after the file was read are kept.
+  const erasable = `FROM temp.candidates JOIN main.profiles USING (id, revision)
+    WHERE NOT (written_at > ? AND written_at <= ?)`;
+  const count = sqlite.query<{ left: number }, [number, number]>(`SELECT count(*) AS left ${erasable}`);
+  const next = sqlite.query<Candidate, [number, number]>(`SELECT id, revision ${erasable} ORDER BY id LIMIT 1`);
+  return {
+    before,
+    name: (ids: readonly number[]): void => {
+      for (const id of ids) remove.run(id);
+    },
+    countLeft: (asOfMs: number, nowMs: number) => count.get(asOfMs, nowMs)?.left ?? 0,
+    next: (asOfMs: number, nowMs: number) => next.get(asOfMs, nowMs),
+  };
 }
 
 /** The error that ended an import; if lines were already applied, a `done_in_part` that also says how many. */

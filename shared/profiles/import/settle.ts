@@ -52,12 +52,11 @@ export function createWaiting(): Waiting {
 /** What a profile will have once its lines are applied: each name and auth ID, with the line that gives it, if any. */
 type Wish = Map<string, WaitingLine | null>;
 
+/** Profiles that need each other's names, with their lines in the order of the file. */
+export type Group = { ids: number[]; lines: WaitingLine[] };
+
 /** Lines that can be applied if their profiles first give up their names, and lines that can't. */
-export type Plan = {
-  /** Profiles that need each other's names, each group with its lines in the order of the file. */
-  groups: { ids: number[]; lines: WaitingLine[] }[];
-  refused: WaitingLine[];
-};
+type Plan = { groups: Group[]; refused: WaitingLine[] };
 
 /** So many profiles are looked at between two pauses. */
 const PROFILES_AT_ONCE = 100;

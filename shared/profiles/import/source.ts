@@ -4,13 +4,17 @@ import {
   closeSync,
   constants,
   createReadStream,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
   openSync,
   readSync,
+  type Stats,
   statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { type AppError, fileRefusal } from '../../errors.ts';
+import { AppError, fileRefusal } from '../../errors.ts';
 import { shellWord } from '../../text.ts';
 
 /** The source of lines: a file's path, or chunks of bytes, as from stdin. */
@@ -133,13 +137,6 @@ export async function withoutWaiting(source: ImportSource, databasePath: string)
   return createReadStream('', { fd, start: 0, highWaterMark: 262_144 });
 }
 
-const COMPRESSIONS = [
-  { name: 'gzip', mark: [0x1f, 0x8b], command: 'zcat' },
-  { name: 'zstd', mark: [0x28, 0xb5, 0x2f, 0xfd], command: 'zstdcat' },
-  { name: 'xz', mark: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], command: 'xzcat' },
-  { name: 'bzip2', mark: [0x42, 0x5a, 0x68], command: 'bzcat' },
-];
-
 /**
  * Why the beginning of a file can't be JSON Lines or a JSON array, as a sentence with the command that converts it; null
  * if it can. `file` is its path, null for a stream.
@@ -149,8 +146,7 @@ export function formatFault(head: Uint8Array, file: string | null): string | nul
     const words = file === null ? command : `${command} ${command.startsWith('tr ') ? '< ' : ''}${shellWord(file)}`;
     return `${file ?? 'The input'} ${what}. Try: ${words} | profilectl profiles import -`;
   };
-  const packed = COMPRESSIONS.find(({ mark }) => mark.every((byte, index) => head[index] === byte));
-  if (packed !== undefined) return isOther(`is compressed with ${packed.name}`, packed.command);
+  if (head[0] === 0x1f && head[1] === 0x8b) return isOther('is compressed with gzip', 'zcat');
   const encoding = utf16Of(head);
   if (encoding !== null) return isOther('is UTF-16, and JSON Lines are UTF-8', `iconv -f ${encoding} -t UTF-8`);
   if (head[0] === 0x1e) return isOther('is a JSON sequence (jq --seq), not JSON Lines', "tr -d '\\036'");
@@ -159,8 +155,6 @@ export function formatFault(head: Uint8Array, file: string | null): string | nul
   const text = new TextDecoder().decode(end === -1 ? head : head.subarray(0, end));
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const [first = ''] = lines;
-  // Until its line end, the first line may continue.
-  if (end !== -1 && first.trim() === '{') return isOther('is JSON with line breaks inside, not JSON Lines', 'jq -c .');
   const separator = lines.some((line) => /^\s*[[{]/.test(line)) ? undefined : /[\t;,]/.exec(first)?.[0];
   if (separator === undefined) return null;
   const separated = separator === ',' ? '' : separator === '\t' ? ' --ifs tab' : " --ifs ';'";
@@ -176,4 +170,71 @@ function utf16Of(head: Uint8Array): string | null {
   if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return 'UTF-16';
   if (a !== undefined && a !== 0 && b === 0) return 'UTF-16LE';
   return a === 0 && b !== undefined && b !== 0 ? 'UTF-16BE' : null;
+}
+
+/** The file for the refused lines of an import. */
+export type Rejects = {
+  writeLine: (line: string | Uint8Array) => void;
+  /** Writes bytes of a line that is too long to be held in memory, including its line feed. */
+  writePiece: (piece: Uint8Array) => void;
+  close: () => void;
+};
+
+/**
+ * Creates the file (0600), or empties one of an earlier import: yesterday's lines would be mistaken for today's. Throws
+ * `usage` if it belongs to a database or is `input`, the path or descriptor that the import reads; `refused` if it is
+ * somebody else's, and, here and later, if it can't be written.
+ */
+export function openRejects(path: string, input: string | number, databasePath: string): Rejects {
+  const guarded = <T>(act: () => T): T => {
+    try {
+      return act();
+    } catch (cause) {
+      if (cause instanceof AppError) throw cause;
+      const code = (cause as { code?: string }).code ?? 'unknown fault';
+      throw fileRefusal(`The --rejects file ${path} can't be written (${code}).`, cause);
+    }
+  };
+  const fd = guarded(() => openOwn(path, input, databasePath));
+  const write = (bytes: Uint8Array): void =>
+    guarded(() => {
+      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+    });
+  return {
+    // An element of an array may have line feeds, which are white space in JSON.
+    writeLine: (line) => {
+      const bytes = typeof line === 'string' ? Buffer.from(line) : line;
+      write(Buffer.concat([bytes.map((byte) => (byte === LF || byte === CR ? SPACE : byte)), LINE_END]));
+    },
+    writePiece: write,
+    close: () => closeSync(fd),
+  };
+}
+
+const [CR, SPACE] = [0x0d, 0x20];
+const LINE_END = Uint8Array.of(LF);
+
+function openOwn(path: string, input: string | number, databasePath: string): number {
+  // Opening a pipe that nobody reads would wait forever; without blocking it fails (ENXIO), and then the pipe has a reader.
+  const isPipe = statSync(path, { throwIfNoEntry: false })?.isFIFO() === true;
+  const probe = isPipe ? openSync(path, constants.O_WRONLY | constants.O_NONBLOCK) : null;
+  const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  if (probe !== null) closeSync(probe);
+  const own = fstatSync(fd);
+  if (!own.isFile()) return fd;
+  const isOwn = (other: Stats | undefined) => other?.ino === own.ino && other.dev === own.dev;
+  const isInput = isOwn(typeof input === 'number' ? fstatSync(input) : statSync(input));
+  const sides = ['', '-wal', '-shm', '.lock'].map((suffix) =>
+    statSync(databasePath + suffix, { throwIfNoEntry: false }),
+  );
+  const isDatabase = sides.some(isOwn);
+  if (!isInput && !isDatabase && (own.size === 0 || (own.mode & 0o077) === 0)) {
+    fchmodSync(fd, 0o600);
+    ftruncateSync(fd);
+    return fd;
+  }
+  closeSync(fd);
+  if (isDatabase) throw new AppError('usage', `--rejects names a file of the database: ${path}.`);
+  if (isInput) throw new AppError('usage', `--rejects names the file that the import itself reads: ${path}.`);
+  throw fileRefusal(`${path} exists, and is not a file of refused lines; remove it, or name another file.`);
 }

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Actor } from '../../../shared/actor.ts';
-import { effectsOnKeys, eraseProfile } from '../../../shared/erasure/erase-profile.ts';
+import { eraseProfile, setBanned } from '../../../shared/erasure/erase.ts';
 import { showKey } from '../../../shared/keys/view.ts';
-import { setBanned } from '../../../shared/profiles/ban.ts';
-import { profileRevision } from '../../../shared/profiles/profile-version.ts';
+import { profileRevision } from '../../../shared/profiles/find.ts';
 import { KEY, openTerminal } from '../../support/commands.ts';
 import { issue, waitingWhile } from '../../support/keys.ts';
 import { MAIL_CONFIG } from '../../support/mail.ts';
@@ -65,8 +64,7 @@ describe('a profile that changes while a command waits for the write lock', () =
     ['profiles erase', (deps: World, by: Actor) => eraseProfile(deps, ADA.id, by)],
     [
       'profiles ban',
-      (deps: World, by: Actor) =>
-        setBanned(deps, { id: ADA.id, by, banned: true, onKeys: effectsOnKeys(by, MAIL_CONFIG) }),
+      (deps: World, by: Actor) => setBanned(deps, { id: ADA.id, by, banned: true, config: MAIL_CONFIG }),
     ],
   ] as const;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, schemaVersion } from '../../../shared/db/migrate.ts';
 import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
-import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../shared/erasure/erase.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';

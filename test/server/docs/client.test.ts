@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../shared/erasure/erase.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { createClient } from '../../support/api-client/client/index.ts';
 import * as api from '../../support/api-client/index.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { effectsOnKeys } from '../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../shared/erasure/erase.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { PROJECT } from '../../support/cli.ts';

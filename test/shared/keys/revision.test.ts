@@ -6,7 +6,7 @@ import type { Deps } from '../../../shared/deps.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { DECISIONS, OPERATIONS, perform } from '../../../shared/operations.ts';
-import { profileRevision } from '../../../shared/profiles/profile-version.ts';
+import { profileRevision } from '../../../shared/profiles/find.ts';
 import { endAllSignIns, readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { approveKey, DESCRIPTION, issue, mails, request, waitingWhile } from '../../support/keys.ts';
 import { enrol, ownerOf, signedIn, signIn } from '../../support/people.ts';

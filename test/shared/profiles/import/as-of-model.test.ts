@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DAY_MS } from '../../../../shared/clock.ts';
-import { eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
+import { eraseProfile } from '../../../../shared/erasure/erase.ts';
 import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';
 import { changeByHand, importLines } from '../../../support/profiles.ts';

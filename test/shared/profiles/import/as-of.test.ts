@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS, isoTime } from '../../../../shared/clock.ts';
 import { dropErasedProfiles, KEPT_AFTER_ERASURE_MS } from '../../../../shared/db/facts.ts';
-import { effectsOnKeys, eraseProfile } from '../../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys, eraseProfile } from '../../../../shared/erasure/erase.ts';
 import { importProfiles, readAsOf } from '../../../../shared/profiles/import/import.ts';
 import { request } from '../../../support/keys.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../../shared/erasure/erase.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/profiles.ts';

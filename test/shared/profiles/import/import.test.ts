@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
+import { effectsOnKeys } from '../../../../shared/erasure/erase.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/profiles/line.ts';
@@ -361,6 +361,27 @@ describe('a batch', () => {
       ],
     ]);
     expect(await namesById(deps)).toEqual({ 1: ['a'], 3: ['b'], 5: ['c'] });
+  });
+
+  test('at the end, in which this program fails at a line that waited for a name, applies the others', async () => {
+    const deps = testDeps();
+    await importLines(
+      deps,
+      ['a', 'b', 'c', 'd'].map((username, at) => ({ id: at + 1, username })),
+    );
+    deps.db.$client.run(
+      "CREATE TRIGGER fault BEFORE INSERT ON profile_names WHEN NEW.name = 'B' BEGIN SELECT RAISE(ABORT, 'fault'); END",
+    );
+    const swapped = ['B', 'a', 'd', 'c'].map((username, at) => ({ id: at + 1, username }));
+    const { imported, refused } = await importLines(deps, swapped);
+    expect([imported, refused.map(({ line, reason }) => [line, reason])]).toEqual([
+      2,
+      [
+        [1, 'this program failed at the line'],
+        [2, 'the name "a" is held by profile 1'],
+      ],
+    ]);
+    expect(await namesById(deps)).toEqual({ 1: ['a'], 2: ['b'], 3: ['d'], 4: ['c'] });
   });
 });
 

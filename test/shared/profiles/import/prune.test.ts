@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { effectsOnKeys } from '../../../../shared/erasure/erase-profile.ts';
-import type { PruneOptions } from '../../../../shared/profiles/import/candidates.ts';
-import { importProfiles } from '../../../../shared/profiles/import/import.ts';
+import { effectsOnKeys } from '../../../../shared/erasure/erase.ts';
+import { importProfiles, type PruneOptions } from '../../../../shared/profiles/import/import.ts';
 import { issue, waitingWhile } from '../../../support/keys.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';
 import { eraseProfile, importLines, insertProfile, namesById } from '../../../support/profiles.ts';

@@ -10,24 +10,14 @@ const LINES = [
 ];
 const TEXT = LINES.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-/** The text as compressed by xz and bzip2, in base64. */
-const XZ =
-  '/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4AAzACddAD2IiSaBk1Ox5jXTSTWwGtZ23A64hs3DsQgPT+OMQOf5cLEV265YAAAAiogITMpO+XIAAUM0WF1m2h+2830BAAAAAARZWg==';
-const BZIP2 =
-  'QlpoOTFBWSZTWbWSr6wAABhZgAAQEAQwEDYjmgogAEBVU0BptRk2oUyYmQZGSssql0iLRygrS7Gt1cMt2zLzCXCVH4u5IpwoSFrJV9YA';
-
 /** The two lines in each form, its name, and the program that the sentence names. */
 const FORMS: [name: string, bytes: Uint8Array, program: string][] = [
   ['is compressed with gzip', Bun.gzipSync(TEXT), 'zcat'],
-  ['is compressed with zstd', Bun.zstdCompressSync(TEXT), 'zstdcat'],
-  ['is compressed with xz', Buffer.from(XZ, 'base64'), 'xzcat'],
-  ['is compressed with bzip2', Buffer.from(BZIP2, 'base64'), 'bzcat'],
   ['is UTF-16', Buffer.from(`\ufeff${TEXT}`, 'utf16le'), 'iconv'],
   ['is UTF-16', Buffer.from(TEXT, 'utf16le'), 'iconv'],
   ['is UTF-16', Buffer.from(`\ufeff${TEXT}`, 'utf16le').swap16(), 'iconv'],
   ['is UTF-16', Buffer.from(TEXT, 'utf16le').swap16(), 'iconv'],
   ['is a JSON sequence', Buffer.from(LINES.map((line) => `\x1e${JSON.stringify(line)}\n`).join('')), 'tr'],
-  ['is JSON with line breaks inside', Buffer.from(LINES.map((line) => JSON.stringify(line, null, 2)).join('\n')), 'jq'],
   ['is CSV', Buffer.from('id,username\n1,ada\n2,bob\n'), 'mlr'],
   ['is CSV', Buffer.from('\ufeff"id";"username"\r\n1;"ada"\r\n2;"bob"\r\n'), 'mlr'],
   ['is CSV', Buffer.from('id\tusername\n1\tada\n2\tbob\n'), 'mlr'],

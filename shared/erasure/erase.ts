@@ -1,15 +1,21 @@
+import { and, eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import type { Tx } from '../db/connect.ts';
 import { noteErasedProfile, noteErasure } from '../db/facts.ts';
+import { events } from '../db/schema/events.ts';
+import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
+import { AppError } from '../errors.ts';
 import { type Act, addEvent } from '../events.ts';
+import { hasSecret } from '../keys/key.ts';
 import { noteAddressChange, noteBan } from '../keys/life.ts';
+import { addKeyEvent, moveKey } from '../keys/record.ts';
 import type { MailConfig } from '../mail/outbox.ts';
-import type { EffectsOnKeys } from '../profiles/apply.ts';
-import { readProfile } from '../profiles/find.ts';
-import { refuseUnlikeProfile } from '../profiles/profile-version.ts';
-import { eraseKeysOfProfile } from './erase-keys.ts';
+import { createApplier, type EffectsOnKeys, noRemarks } from '../profiles/apply.ts';
+import { exportProfile } from '../profiles/export.ts';
+import type { Profile } from '../profiles/fields.ts';
+import { readProfile, refuseUnlikeProfile } from '../profiles/find.ts';
 
 /**
  * Erases a profile permanently: deletes its row, names and links, and ends and clears its keys, whose history names
@@ -81,4 +87,47 @@ export function effectsOnKeys(by: Actor, config: MailConfig): EffectsOnKeys {
       addEvent(tx, { by, atMs: nowMs }, { subject: 'profile', event: isBanned ? 'banned' : 'unbanned', profileId });
     },
   };
+}
+
+/**
+ * Ends and clears the keys of a profile, inside the transaction that is about to delete the profile: pending keys are
+ * withdrawn, Active and suspended ones revoked; all texts and addresses are deleted, and an `erased`
+ * event is added. Identifiers, times and states stay.
+ */
+function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
+  const act = { by, atMs: nowMs };
+  for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
+    if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
+    // An expired key too, since its row is still Active or suspended.
+    if (hasSecret(key.state)) moveKey(tx, { ...key, expiresAt: null }, 'revoke', act);
+    tx.update(apiKeys)
+      .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null })
+      .where(eq(apiKeys.identifier, key.identifier))
+      .run();
+    tx.update(keyAttempts).set({ address: null }).where(eq(keyAttempts.identifier, key.identifier)).run();
+    tx.update(events)
+      .set({ data: null })
+      .where(and(eq(events.about, key.identifier), eq(events.subject, 'key')))
+      .run();
+    addKeyEvent(tx, { ...key, profileId: null }, act, 'erased');
+  }
+}
+
+/**
+ * Bans a profile or lifts the ban, like a merging line of an import. Returns the profile. Throws
+ * `not_found`, and `changed_since` if it is no longer the version that `by` was shown.
+ */
+export function setBanned(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { id, banned, by, config }: { id: number; banned: boolean; by: Actor; config: MailConfig },
+): Profile {
+  const onKeys = effectsOnKeys(by, config);
+  const applier = createApplier(db.$client, { merge: true, onKeys, asOfMs: null, confirms: true });
+  return write(db, (tx) => {
+    refuseUnlikeProfile(tx, id, by);
+    readProfile(tx, id);
+    const outcome = applier.apply(tx, { id, fields: { id, banned }, dropped: [] }, clock.nowMs(), noRemarks());
+    if (outcome !== 'imported') throw new AppError('internal', null, { cause: outcome });
+    return exportProfile(db, { uid: id });
+  });
 }
