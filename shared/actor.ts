@@ -25,7 +25,7 @@ export type Actor = Person | { kind: 'service'; name: 'system' };
 export const SERVICE: Actor = { kind: 'service', name: 'system' };
 
 /** An actor as stored: enough to be shown, but not to act. */
-export type StoredActor = { kind: ActorKind; name: string };
+type StoredActor = { kind: ActorKind; name: string };
 
 /**
  * The text that shows an actor to a kind of viewer. Operators and admins see names: `ada (on the box)`, `admin Grace`, `owner`,

@@ -62,7 +62,7 @@ export function faultOf(check: () => unknown): string | null {
 }
 
 /** Returns the sentence of a caught refusal. Rethrows other errors. */
-export function sentenceOf(error: unknown): string {
+function sentenceOf(error: unknown): string {
   if (error instanceof AppError) return error.message;
   throw error;
 }

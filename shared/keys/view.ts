@@ -129,7 +129,7 @@ export function selectViews(db: Db | Tx, where: SQL | undefined) {
     .orderBy(desc(sql`${apiKeys.state} = 'pending'`), asc(apiKeys.requestedAt), asc(sql`${apiKeys}.rowid`));
 }
 
-export type ViewRow = {
+type ViewRow = {
   key: ApiKey;
   profile: string | null;
   /** Null once the profile is erased. */

@@ -27,7 +27,7 @@ export type Level = RateLimit & {
 };
 
 /** What to store in one transaction; `noteSaved` is called once it was committed, before anything else is spent. */
-export type Changes = { row: QuotaRow; neededFrom: number; noteSaved: () => void };
+type Changes = { row: QuotaRow; neededFrom: number; noteSaved: () => void };
 
 /** The rate limits of all keys. */
 export type Limits = {

@@ -79,7 +79,7 @@ export function windowWords(windowSeconds: number): string {
 }
 
 /** The constant parts of the response headers about rate limits (draft-ietf-httpapi-ratelimit-headers-11). */
-export type LimitTexts = {
+type LimitTexts = {
   /** The value of `RateLimit-Policy`: `"1m";q=60;w=60, "1d";q=5000;w=86400`. */
   policy: string;
   /** The name of each limit in `RateLimit`: `"1m"`. */

@@ -15,7 +15,7 @@ import { dayOf, eachOutcome, type Outcomes, USAGE_OUTCOMES } from './usage.ts';
 export type NamedKey = { identifier: string; name: string; profile: string | null };
 
 /** A key that is near or at a limit, or had requests refused for one today. */
-export type LimitedKey = NamedKey & {
+type LimitedKey = NamedKey & {
   /** The limit with the smallest remaining share. */
   level: Level;
   refused: number;

@@ -1,4 +1,4 @@
-import { and, between, sql } from 'drizzle-orm';
+import { and, between, eq, sql } from 'drizzle-orm';
 import { type Clock, DAY_MS, isoTime } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { keyUsage as usage } from '../db/schema/keys.ts';
@@ -128,57 +128,42 @@ export type UsageView = {
 /** The usage of a key in the last 1 to 400 days (UTC). The last seconds may be missing. Throws `not_found`. */
 export function keyUsage(reader: Pick<Deps, 'db' | 'clock'>, identifier: string, days: number): UsageView {
   readKey(reader.db, identifier);
+  const today = dayOf(reader.clock.nowMs());
+  const first = today - days + 1;
+  const rows = reader.db
+    .select()
+    .from(usage)
+    .where(and(eq(usage.identifier, identifier), between(usage.day, first, today)))
+    .all();
   const lastUsedAt = lastUses(reader, [identifier]).get(identifier);
   return {
     identifier,
-    days: dailyUsage(reader, [identifier], days).get(identifier) as UsageView['days'],
+    days: Array.from({ length: days }, (_, index) => {
+      const row = rows.find(({ day }) => day === first + index);
+      const date = isoTime((first + index) * DAY_MS).slice(0, 10);
+      return { day: date, ...eachOutcome((outcome) => row?.[outcome] ?? 0) };
+    }),
     lastUsedAt: lastUsedAt === undefined ? null : isoTime(lastUsedAt),
   };
 }
 
-/** The `days` of {@link keyUsage} for several keys, by identifier. Unknown keys have days without requests. */
-export function dailyUsage(
+/** When each key was last used, in milliseconds since 1970; keys that were not used in the last 400 days are absent. */
+export function lastUses(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   identifiers: readonly string[],
-  days: number,
-): Map<string, UsageView['days']> {
+): Map<string, number> {
+  // Later days than today were counted while the clock was ahead.
   const today = dayOf(clock.nowMs());
-  const first = today - days + 1;
-  const rows = rowsOf(db).all({ identifiers: JSON.stringify(identifiers), first, today });
-  const found = new Map(rows.map((row) => [`${row.identifier} ${row.day}`, row]));
-  const usageOn = (identifier: string, day: number) => {
-    const row = found.get(`${identifier} ${day}`);
-    return { day: isoTime(day * DAY_MS).slice(0, 10), ...eachOutcome((outcome) => row?.[outcome] ?? 0) };
-  };
-  return new Map(
-    identifiers.map((key) => [key, Array.from({ length: days }, (_, index) => usageOn(key, first + index))]),
-  );
-}
-
-const ofTheseKeys = and(
-  sql`${usage.identifier} IN (SELECT value FROM json_each(${sql.placeholder('identifiers')}))`,
-  between(usage.day, sql.placeholder('first'), sql.placeholder('today')),
-);
-
-const rowsOf = (db: Deps['db']) => db.select().from(usage).where(ofTheseKeys).prepare();
-
-/** When each key was last used, in milliseconds since 1970; keys that were not used in the last 400 days are absent. */
-export function lastUses(reader: Pick<Deps, 'db' | 'clock'>, identifiers: readonly string[]): Map<string, number> {
-  const [first, today] = keptDays(reader.clock.nowMs());
-  const rows = lastUsesOf(reader.db).all({ identifiers: JSON.stringify(identifiers), first, today });
-  return new Map(rows.map(({ identifier, at }) => [identifier, at]));
-}
-
-const lastUsesOf = (db: Deps['db']) =>
-  db
+  const rows = db
     .select({ identifier: usage.identifier, at: sql`max(${usage.lastUsedAt})`.mapWith(usage.lastUsedAt) })
     .from(usage)
-    .where(ofTheseKeys)
+    .where(
+      and(
+        sql`${usage.identifier} IN (SELECT value FROM json_each(${JSON.stringify(identifiers)}))`,
+        between(usage.day, today - USAGE_DAYS + 1, today),
+      ),
+    )
     .groupBy(usage.identifier)
-    .prepare();
-
-// Later days than today were counted while the clock was ahead.
-function keptDays(nowMs: number): [first: number, today: number] {
-  const today = dayOf(nowMs);
-  return [today - USAGE_DAYS + 1, today];
+    .all();
+  return new Map(rows.map(({ identifier, at }) => [identifier, at]));
 }
