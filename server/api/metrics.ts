@@ -5,7 +5,7 @@ import { transport } from '../http/every-request.ts';
 import type { Serving } from '../http/serving.ts';
 import { blockOf } from '../http/transport.ts';
 import { credentialsOf } from '../http/with-key.ts';
-import type { Metrics } from '../observability/metrics.ts';
+import { METRICS_TYPE, type Metrics } from '../observability/metrics.ts';
 
 /** The refusals of requests without METRICS_TOKEN, also used for the OpenAPI document. */
 export const METRICS_REFUSALS = {
@@ -39,8 +39,8 @@ function authenticateScraper({ throttle }: Serving, { headers }: Request, addres
   throw METRICS_REFUSALS[token === null ? 'no_credentials' : 'invalid_token'];
 }
 
-async function scrape({ read, contentType }: Metrics) {
-  return { body: await read(), headers: { 'Content-Type': contentType } };
+async function scrape({ read }: Metrics) {
+  return { body: await read(), headers: { 'Content-Type': METRICS_TYPE } };
 }
 
 /** Compares two tokens in constant time; comparing their hashes hides even their lengths. */

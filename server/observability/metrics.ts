@@ -1,3 +1,4 @@
+import { SERVICE, actorText } from '../../shared/actor.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
@@ -8,19 +9,20 @@ import { type ImportKind, readLastImport } from '../../shared/profiles/import/re
 import { readKeyStats } from '../../shared/usage/stats.ts';
 import { VERSION } from '../../shared/version.ts';
 
+/** The media type of Prometheus' text format. */
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
 /** Counts responses, and prints all metrics for Prometheus. */
 export type Metrics = {
   /** Counts one response in 0.25 µs; `route` is null if no route matches. */
   count: (route: string | null, status: number, code: ErrorCode | null, milliseconds: number) => void;
   /** All metrics in Prometheus' text format; some are read from the database on each call. */
   read: () => Promise<string>;
-  /** The media type of that text. */
-  contentType: string;
 };
 
 /** Creates metrics that count from zero. */
 export function createMetrics({ db, clock }: { db: Db; clock: Clock }): Metrics {
-  const counts = createCounts();
+  const counts: Counts = { routes: new Map(), refusals: new Map() };
   const startedAtMs = clock.nowMs();
   return {
     count: (route, status, code, milliseconds) => countAnswer(counts, route, status, code, milliseconds),
@@ -28,13 +30,47 @@ export function createMetrics({ db, clock }: { db: Db; clock: Clock }): Metrics 
       printFamilies([
         ...requestFamilies(counts),
         ...keyFamilies(db, clock.nowMs()),
-        ...importFamilies(db, clock.nowMs()),
+        ...importFamilies(db, 'import', 'import', clock.nowMs()),
+        ...importFamilies(db, 'feed', "import by a backend's request", clock.nowMs()),
         backupFamily(db, clock.nowMs()),
         ...diskFamilies(db.$client.filename),
         ...processFamilies(startedAtMs),
       ]),
-    contentType: METRICS_TYPE,
   };
+}
+
+/** Counts of responses. Plain maps are ten times as fast as a metrics library. */
+type Counts = { routes: Map<string, RouteCounts>; refusals: Map<ErrorCode, number> };
+
+/** The responses of a route. `buckets` counts them by duration; its last element counts those above all of {@link BUCKETS}. */
+type RouteCounts = { byStatus: Map<number, number>; buckets: number[]; seconds: number };
+
+/**
+ * The upper bounds of the histogram's buckets, in seconds. Most responses take far less than a millisecond, a late page of the
+ * leaderboard a few, and a response that waits for a locked database 300 ms.
+ */
+const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
+
+/** Counts one response; `route` is null if no route matches. */
+function countAnswer(
+  { routes, refusals }: Counts,
+  route: string | null,
+  status: number,
+  code: ErrorCode | null,
+  milliseconds: number,
+): void {
+  const seconds = milliseconds / 1000;
+  let of = routes.get(route ?? 'none');
+  if (of === undefined) {
+    of = { byStatus: new Map(), buckets: Array<number>(BUCKETS.length + 1).fill(0), seconds: 0 };
+    routes.set(route ?? 'none', of);
+  }
+  let bucket = 0;
+  while (bucket < BUCKETS.length && seconds > (BUCKETS[bucket] as number)) bucket++;
+  of.byStatus.set(status, (of.byStatus.get(status) ?? 0) + 1);
+  of.buckets[bucket] = (of.buckets[bucket] as number) + 1;
+  of.seconds += seconds;
+  if (code !== null) refusals.set(code, (refusals.get(code) ?? 0) + 1);
 }
 
 function requestFamilies({ routes, refusals }: Counts): Family[] {
@@ -79,58 +115,68 @@ function keyFamilies(db: Db, nowMs: number): Family[] {
   const { states, oldestPendingAt, attempts, mails } = readKeyStats(db, nowMs);
   const { open, ...ended } = attempts;
   return [
-    {
-      name: 'profile_lookup_keys',
-      help: 'API keys by state; pending ones are the queue.',
-      type: 'gauge',
-      samples: samplesBy('state', states),
-    },
-    {
-      name: 'profile_lookup_oldest_pending_request_age_seconds',
-      help: 'How long the oldest pending request has been waiting; 0 if there is none.',
-      type: 'gauge',
-      samples: [[{}, oldestPendingAt === null ? 0 : Math.max(0, nowMs - oldestPendingAt) / 1000]],
-    },
-    {
-      name: 'profile_lookup_approval_attempts_open',
-      help: 'Approvals whose mail is being sent.',
-      type: 'gauge',
-      samples: [[{}, open]],
-    },
+    gauge('keys', 'API keys by state; pending ones are the queue.', samplesBy('state', states)),
+    gauge(
+      'oldest_pending_request_age_seconds',
+      'How long the oldest pending request has been waiting; 0 if there is none.',
+      ageSeconds(oldestPendingAt ?? nowMs, nowMs),
+    ),
+    gauge('approval_attempts_open', 'Approvals whose mail is being sent.', open),
     {
       name: 'profile_lookup_approval_mails_total',
       help: 'Approval mails by outcome, since the database was created.',
       type: 'counter',
       samples: samplesBy('outcome', ended),
     },
-    {
-      name: 'profile_lookup_mails',
-      help: 'Mails without a secret (requests, decisions, reminders) by outcome; waiting ones are undelivered.',
-      type: 'gauge',
-      samples: samplesBy('result', mails),
-    },
+    gauge(
+      'mails',
+      'Mails without a secret (requests, decisions, reminders) by outcome; waiting ones are undelivered.',
+      samplesBy('result', mails),
+    ),
+  ];
+}
+
+/** Metrics of the last import of a kind that changed something; no samples if there was none. */
+function importFamilies(db: Db, kind: ImportKind, named: string, nowMs: number): Family[] {
+  const last = guardDatabase(db.$client.filename, () => readLastImport(db, kind));
+  const of = (name: string, help: string, samples: Sample[]) =>
+    gauge(`last_${kind}_${name}`, `${help} Absent if none has ever changed anything.`, last === null ? [] : samples);
+  const { atMs = 0, by = SERVICE, lines = 0, refused = 0 } = last ?? {};
+  return [
+    of('age_seconds', `Seconds since the last ${named} ended.`, [[{}, ageSeconds(atMs, nowMs)]]),
+    of('lines', `Lines of the last ${named}.`, [[{}, lines]]),
+    of('refused_lines', `Lines of the last ${named} that were refused.`, [[{}, refused]]),
+    of('info', `Who ran the last ${named}, as a label.`, [[{ by: actorText(by, 'operator') }, 1]]),
   ];
 }
 
 function backupFamily(db: Db, nowMs: number): Family {
   const atMs = Date.parse(readLastBackup(db.$client)?.at ?? '');
-  return {
-    name: 'profile_lookup_last_backup_age_seconds',
-    help: 'Seconds since db backup --scheduled last made a backup; absent if it never has.',
-    type: 'gauge',
-    samples: Number.isNaN(atMs) ? [] : [[{}, Math.max(0, nowMs - atMs) / 1000]],
-  };
+  return gauge(
+    'last_backup_age_seconds',
+    'Seconds since db backup --scheduled last made a backup; absent if it never has.',
+    Number.isNaN(atMs) ? [] : ageSeconds(atMs, nowMs),
+  );
+}
+
+/** The size of a database's files, and the space on their disk if the file system reports it. */
+function diskFamilies(path: string): Family[] {
+  const room = readDiskRoom(path);
+  return [
+    gauge(
+      'database_size_bytes',
+      'The database file and its write-ahead log.',
+      samplesBy('file', { ...databaseSize(path) }),
+    ),
+    gauge('disk_free_bytes', "Free space on the database's disk, for the server's user.", room?.freeBytes ?? []),
+    gauge('disk_size_bytes', "The size of the database's disk.", room?.totalBytes ?? []),
+  ];
 }
 
 function processFamilies(startedAtMs: number): Family[] {
   const { user, system } = process.cpuUsage();
   return [
-    {
-      name: 'profile_lookup_info',
-      help: 'The version, as a label.',
-      type: 'gauge',
-      samples: [[{ version: VERSION }, 1]],
-    },
+    gauge('info', 'The version, as a label.', [[{ version: VERSION }, 1]]),
     {
       name: 'process_start_time_seconds',
       help: 'When the server started, seconds since 1970.',
@@ -152,114 +198,18 @@ function processFamilies(startedAtMs: number): Family[] {
   ];
 }
 
+function gauge(name: string, help: string, samples: Sample[] | number): Family {
+  const all: Sample[] = typeof samples === 'number' ? [[{}, samples]] : samples;
+  return { name: `profile_lookup_${name}`, help, type: 'gauge', samples: all };
+}
+
 /** One sample for each entry of `counts`, whose name is the value of the label, with `_` for spaces. */
 function samplesBy(label: string, counts: Record<string, number>): Sample[] {
   return Object.entries(counts).map(([name, count]) => [{ [label]: name.replaceAll(' ', '_') }, count]);
 }
 
-/** Counts of responses. Plain maps are ten times as fast as a metrics library. */
-type Counts = { routes: Map<string, RouteCounts>; refusals: Map<ErrorCode, number> };
-
-/** The responses of a route. `buckets` counts them by duration; its last element counts those above all of {@link BUCKETS}. */
-type RouteCounts = { byStatus: Map<number, number>; buckets: number[]; seconds: number };
-
-/**
- * The upper bounds of the histogram's buckets, in seconds. Most responses take far less than a millisecond, a late page of the
- * leaderboard a few, and a response that waits for a locked database 300 ms.
- */
-const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
-
-/** The media type of Prometheus' text format. */
-const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
-/** Creates empty counts. */
-function createCounts(): Counts {
-  return { routes: new Map(), refusals: new Map() };
-}
-
-/** Counts one response; `route` is null if no route matches. */
-function countAnswer(
-  counts: Counts,
-  route: string | null,
-  status: number,
-  code: ErrorCode | null,
-  milliseconds: number,
-): void {
-  const seconds = milliseconds / 1000;
-  const of = routeOf(counts, route ?? 'none');
-  increase(of.byStatus, status, 1);
-  let bucket = 0;
-  while (bucket < BUCKETS.length && seconds > (BUCKETS[bucket] as number)) bucket++;
-  of.buckets[bucket] = (of.buckets[bucket] as number) + 1;
-  of.seconds += seconds;
-  if (code !== null) increase(counts.refusals, code, 1);
-}
-
-function routeOf({ routes }: Counts, route: string): RouteCounts {
-  let of = routes.get(route);
-  if (of === undefined) {
-    of = { byStatus: new Map(), buckets: Array<number>(BUCKETS.length + 1).fill(0), seconds: 0 };
-    routes.set(route, of);
-  }
-  return of;
-}
-
-function increase<K>(map: Map<K, number>, key: K, by: number): void {
-  map.set(key, (map.get(key) ?? 0) + by);
-}
-
-/** Metrics of the last import that changed something, and of the last one from a backend; no samples if there was none. */
-function importFamilies(db: Db, nowMs: number): Family[] {
-  return [
-    ...familiesOf(db, 'import', 'import', nowMs),
-    ...familiesOf(db, 'feed', "import by a backend's request", nowMs),
-  ];
-}
-
-function familiesOf(db: Db, kind: ImportKind, named: string, nowMs: number): Family[] {
-  const last = guardDatabase(db.$client.filename, () => readLastImport(db.$client, kind));
-  const gauge = (name: string, help: string, samples: Sample[]): Family => ({
-    name: `profile_lookup_last_${kind}_${name}`,
-    help: `${help} Absent if none has ever changed anything.`,
-    type: 'gauge',
-    samples: last === null ? [] : samples,
-  });
-  const { at = '', by = '', lines = 0, refused = 0 } = last ?? {};
-  return [
-    gauge('age_seconds', `Seconds since the last ${named} ended.`, [[{}, Math.max(0, nowMs - Date.parse(at)) / 1000]]),
-    gauge('lines', `Lines of the last ${named}.`, [[{}, lines]]),
-    gauge('refused_lines', `Lines of the last ${named} that were refused.`, [[{}, refused]]),
-    gauge('info', `Who ran the last ${named}, as a label.`, [[{ by }, 1]]),
-  ];
-}
-
-/** The size of a database's files, and the space on their disk if the file system reports it. */
-function diskFamilies(path: string): Family[] {
-  const { main, wal } = databaseSize(path);
-  const room = readDiskRoom(path);
-  return [
-    {
-      name: 'profile_lookup_database_size_bytes',
-      help: 'The database file and its write-ahead log.',
-      type: 'gauge',
-      samples: [
-        [{ file: 'main' }, main],
-        [{ file: 'wal' }, wal],
-      ],
-    },
-    {
-      name: 'profile_lookup_disk_free_bytes',
-      help: "Free space on the database's disk, for the server's user.",
-      type: 'gauge',
-      samples: room === null ? [] : [[{}, room.freeBytes]],
-    },
-    {
-      name: 'profile_lookup_disk_size_bytes',
-      help: "The size of the database's disk.",
-      type: 'gauge',
-      samples: room === null ? [] : [[{}, room.totalBytes]],
-    },
-  ];
+function ageSeconds(sinceMs: number, nowMs: number): number {
+  return Math.max(0, nowMs - sinceMs) / 1000;
 }
 
 /** A value with its labels and the suffix of its family's name (`_bucket`, `_sum`, `_count`). */
