@@ -10,7 +10,7 @@ import { createLog, type LogOutput, openLogOutput, reportTo } from './observabil
 import type { PortalServices } from './portal/services.ts';
 import { closeService, createService, refuseUncaught, type Service } from './service.ts';
 import { startSavingCounts } from './upkeep/counts.ts';
-import { startOutboxTimer, startSweepTimer } from './upkeep/outbox.ts';
+import { startOutboxTimer } from './upkeep/outbox.ts';
 import type { Repeating } from './upkeep/repeating.ts';
 import { startLogTimer, startVacuumTimer, type VacuumOptions } from './upkeep/vacuum.ts';
 
@@ -91,7 +91,6 @@ function runUntilStopped(
   const { deps, log, portal } = service;
   const timers: readonly Repeating[] = [
     startOutboxTimer({ deps, log }, portal),
-    startSweepTimer(portal, reportTo(log)),
     ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum), startLogTimer(deps, log, vacuum)]),
   ];
   const counts = startSavingCounts(deps.config.databasePath, service, reportTo(log));

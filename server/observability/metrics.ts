@@ -138,7 +138,7 @@ function keyFamilies(db: Db, nowMs: number): Family[] {
 
 /** Metrics of the last import of a kind that changed something; no samples if there was none. */
 function importFamilies(db: Db, kind: ImportKind, named: string, nowMs: number): Family[] {
-  const last = guardDatabase(db.$client.filename, () => readLastImport(db, kind));
+  const last = guardDatabase(db.$client.filename, () => readLastImport(db.$client, kind));
   const of = (name: string, help: string, samples: Sample[]) =>
     gauge(`last_${kind}_${name}`, `${help} Absent if none has ever changed anything.`, last === null ? [] : samples);
   const { atMs = 0, by = SERVICE, lines = 0, refused = 0 } = last ?? {};

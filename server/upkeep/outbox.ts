@@ -1,15 +1,14 @@
 import { within } from '../../shared/clock.ts';
-import { withTables } from '../../shared/db/connect.ts';
 import { dropErasedProfiles } from '../../shared/db/facts.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
 import { openBeside } from '../../shared/db/migrate.ts';
-import { whenUnlocked } from '../../shared/db/write.ts';
+import { withTables } from '../../shared/db/connect.ts';
 import type { AppError } from '../../shared/errors.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { sweepSignIns } from '../../shared/sign-in/sessions.ts';
 import { dropOldUsage } from '../../shared/usage/usage.ts';
 import { reportTo } from '../observability/log.ts';
-import type { PortalServices, Report } from '../portal/services.ts';
+import type { PortalServices } from '../portal/services.ts';
 import type { Service } from '../service.ts';
 import { type Repeating, repeat } from './repeating.ts';
 
@@ -19,8 +18,9 @@ type Search = {
   readonly log: Service['log'];
   /** Once it is stopping, no further mail is sent. */
   readonly portal: Pick<PortalServices, 'isStopping'>;
-  /** When {@link doChores} is due, by the monotonic clock. */
+  /** When {@link doChores} and {@link sweep} are due, by the monotonic clock. */
   choresAtMs: number;
+  sweepAtMs: number;
   /** The error of the last search, null if it succeeded: the same error is logged once. */
   lastFault: string | null;
 };
@@ -36,9 +36,12 @@ const PAUSE_MS = 60_000;
 
 const CHORES_EVERY_MS = 3_600_000;
 
+/** So that clients' IP addresses are stored no longer than promised, even if nobody opens a page. */
+const SWEEP_EVERY_MS = 60_000;
+
 /**
  * How long a server runs before it deletes or ends anything because of its age, so that a clock that is wrong when the machine
- * starts loses nothing. (The sweep of sessions begins as late, because it runs at the end of each period.)
+ * starts loses nothing.
  */
 export const TRUSTED_AFTER_MS = 600_000;
 
@@ -46,15 +49,15 @@ export const TRUSTED_AFTER_MS = 600_000;
 const STOP_MS = 10_000;
 
 /**
- * Searches periodically for due mails, sends them until the server stops, and does the hourly chores. Errors are logged, and the next search
- * retries.
+ * Searches periodically for due mails, sends them until the server stops, deletes expired sign-ins each minute, and does the
+ * hourly chores. Errors are logged, and the next search retries.
  */
 export function startOutboxTimer(
   { deps, log }: Pick<Service, 'deps' | 'log'>,
   portal: Pick<PortalServices, 'isStopping'>,
 ): Repeating {
-  const choresAtMs = deps.clock.monotonicMs() + TRUSTED_AFTER_MS;
-  const state: Search = { deps, log, portal, choresAtMs, lastFault: null };
+  const trustedAtMs = deps.clock.monotonicMs() + TRUSTED_AFTER_MS;
+  const state: Search = { deps, log, portal, choresAtMs: trustedAtMs, sweepAtMs: trustedAtMs, lastFault: null };
   const timer = repeat(() => search(state), FIRST_AFTER_MS);
   return { ...timer, stop: async () => void (await within(timer.stop(), STOP_MS)) };
 }
@@ -66,8 +69,12 @@ async function search(state: Search): Promise<number> {
   try {
     const { isMailDue, sendDueMails } = await import('../../shared/mail/outbox.ts');
     const nowMs = deps.clock.monotonicMs();
-    if (nowMs >= state.choresAtMs && !(await doChores(state))) state.choresAtMs = nowMs + CHORES_EVERY_MS;
     if (isMailDue(deps)) await sendDueMails(deps, reportTo(log), () => portal.isStopping);
+    if (nowMs >= state.sweepAtMs) {
+      sweep(state);
+      state.sweepAtMs = nowMs + SWEEP_EVERY_MS;
+    }
+    if (nowMs >= state.choresAtMs && !(await doChores(state))) state.choresAtMs = nowMs + CHORES_EVERY_MS;
     isToPause = false;
     state.lastFault = null;
   } catch (cause) {
@@ -80,38 +87,21 @@ async function search(state: Search): Promise<number> {
   return isToPause ? PAUSE_MS : SEARCH_MS;
 }
 
+/** Deletes expired sign-ins and one-time secrets. */
+function sweep({ deps: { clock, config } }: Search): void {
+  using beside = openBeside(config.databasePath);
+  guardDatabase(config.databasePath, () => sweepSignIns({ db: withTables({ $client: beside }), clock }));
+}
+
 /** Stores due reminders, and drops what is too old. Returns whether more of that may be left. */
 async function doChores({ deps: { clock, config }, log }: Search): Promise<boolean> {
   const { dropOldMails } = await import('../../shared/mail/outbox.ts');
   using beside = openBeside(config.databasePath);
   const nowMs = clock.nowMs();
   return guardDatabase(config.databasePath, () => {
-    const db = withTables(beside);
+    const db = withTables({ $client: beside });
     if (config.mail !== null) storeReminders(db, nowMs, config);
     dropOldMails(db, nowMs, reportTo(log));
     return [dropOldUsage(beside, nowMs), dropErasedProfiles(beside, nowMs)].includes(true);
   });
-}
-
-const SWEEP_EVERY_MS = 60_000;
-
-/**
- * Deletes expired sign-ins and one-time secrets every minute, even if nobody opens a page or the Developer Platform is off, so
- * that clients' IP addresses are stored no longer than promised. A failure is logged, and retried a minute later.
- */
-export function startSweepTimer(
-  portal: Pick<PortalServices, 'access'>,
-  report: Report,
-  { firstAfterMs, everyMs } = { firstAfterMs: TRUSTED_AFTER_MS, everyMs: SWEEP_EVERY_MS },
-): Repeating {
-  return repeat(async () => {
-    try {
-      const { access } = portal;
-      await whenUnlocked(access.db.$client);
-      sweepSignIns(access);
-    } catch (cause) {
-      report('warn', 'Expired sessions could not be deleted.', cause);
-    }
-    return everyMs;
-  }, firstAfterMs);
 }

@@ -10,6 +10,7 @@ import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';
 import { get, serverOn } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { startSmtp } from '../../support/mail.ts';
+import { ownerOf, signedIn } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { eventually, onBox, testClock, testDeps } from '../../support/world.ts';
 
@@ -84,7 +85,9 @@ test('nothing is deleted or ended because of its age before the server has run f
     waiting: count("mails WHERE result = 'waiting' AND kind = 'revocation'"),
     usage: count('key_usage'),
     erased: count('erased_profiles'),
+    signIns: count('sign_ins'),
   });
+  signedIn(deps, ownerOf(insertProfile(deps.db, { id: 3 })));
   // The clock is more than a year ahead when the machine starts.
   clock.jump(420 * DAY_MS);
   const log = createLog('info', clock.nowMs, () => {});
@@ -92,10 +95,10 @@ test('nothing is deleted or ended because of its age before the server has run f
   await timer.first;
   clock.advance(TRUSTED_AFTER_MS - 1);
   await timer.first;
-  expect(found()).toEqual({ reminders: 0, waiting: 1, usage: 1, erased: 1 });
+  expect(found()).toEqual({ reminders: 0, waiting: 1, usage: 1, erased: 1, signIns: 1 });
   clock.advance(1);
   await eventually(() => count('key_usage') === 0);
-  expect(found()).toEqual({ reminders: 1, waiting: 0, usage: 0, erased: 0 });
+  expect(found()).toEqual({ reminders: 1, waiting: 0, usage: 0, erased: 0, signIns: 0 });
   expect(showKey(deps, identifier).state).toBe('Active');
   await timer.stop();
 }, 20_000);
