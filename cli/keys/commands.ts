@@ -47,7 +47,7 @@ function addCommand(keys: Command, operation: AnyOperation, act: Action, argumen
   return command.addHelpText('after', `\n${text.join('\n')}`).action(() =>
     withContext(command, 'use', ({ deps, actor, ...globals }) => {
       const context = keysContext(globals, deps, actor);
-      return act(context, command.args[0] ?? '', readFlags(operation, command.opts(), context.clock.nowMs()));
+      return act(context, command.args[0] ?? '', readFlags(operation, command.opts(), deps.clock.nowMs()));
     }),
   );
 }
@@ -55,13 +55,13 @@ function addCommand(keys: Command, operation: AnyOperation, act: Action, argumen
 async function list(context: KeysContext, given: Given): Promise<void> {
   const operation = OPERATIONS.list;
   parseInput(operation.input, given);
-  const { json, clock, perform } = context;
+  const { json, deps, perform } = context;
   const isPage = given.after !== undefined || (process.stdout.isTTY && !json);
   const found = await perform(operation, { ...(isPage && { limit: USUAL_PAGE_LENGTH }), ...given });
   const { keys, lastUses } = found;
   const next = found.next === null ? null : (keys.at(-1)?.identifier ?? null);
   if (json) return printJson({ keys, next });
-  print(keysText(keys, clock.nowMs(), lastUses), paintStates);
+  print(keysText(keys, deps.clock.nowMs(), lastUses), paintStates);
   if (next === null) return;
   notice(`\nNext page: ${commandLine('keys list', flagsFor(operation, { ...given, after: next }), context)}`);
 }
@@ -85,7 +85,7 @@ async function approve(context: KeysContext, identifier: string, given: Given): 
   await carryOut(context, OPERATIONS.approve, chosen, given);
 }
 
-async function choosePending({ perform, clock, yes }: KeysContext): Promise<string | null> {
+async function choosePending({ perform, deps, yes }: KeysContext): Promise<string | null> {
   if (yes || !canAsk()) throw new AppError('usage', 'The identifier is missing.');
   const { keys } = await perform(OPERATIONS.list, { states: ['pending'] });
   if (keys.length === 0) return null;
@@ -95,7 +95,7 @@ async function choosePending({ perform, clock, yes }: KeysContext): Promise<stri
       const about = `${profile ?? 'erased'}: ${name} (${requestedPermissions.join(', ')})`;
       return {
         value: identifier,
-        name: cleanForTerminal(`${identifier}  ${ageText(requestedAt, clock.nowMs())}  ${about}`),
+        name: cleanForTerminal(`${identifier}  ${ageText(requestedAt, deps.clock.nowMs())}  ${about}`),
       };
     }),
   );

@@ -1,5 +1,4 @@
 import type { Person } from '../../shared/actor.ts';
-import type { Clock } from '../../shared/clock.ts';
 import type { Deps } from '../../shared/deps.ts';
 import type { Outcome } from '../../shared/keys/life.ts';
 import { keyRevision } from '../../shared/keys/record.ts';
@@ -24,7 +23,6 @@ export type NamedProfile = { profile: string; profileId?: number | undefined };
 /** The context of key commands. */
 export type KeysContext = Globals & {
   deps: Deps;
-  clock: Clock;
   perform: Perform;
   /**
    * Returns a {@link Perform} for an operation that is confirmed first. It refuses (`changed_since`) if the key or profile has
@@ -38,7 +36,6 @@ export function keysContext(globals: Globals, deps: Deps, operator: Operator): K
   return {
     ...globals,
     deps,
-    clock: deps.clock,
     perform: (operation, input) => performAndSend(deps, operator, operation, input),
     performUnlessChanged: (about) => {
       const shown =

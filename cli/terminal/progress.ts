@@ -15,7 +15,8 @@ const BAR_CELLS = 20;
 const CLEAR = '\r\u001b[K';
 
 /** Makes a progress line. */
-export function createProgress(clock: Clock, terminal: NodeJS.WriteStream = process.stderr): ProgressLine {
+export function createProgress(clock: Clock): ProgressLine {
+  const terminal = process.stderr;
   const columns = terminal.isTTY === true ? (terminal.columns ?? 0) : 0;
   const startedMs = clock.monotonicMs();
   let shownMs = Number.NEGATIVE_INFINITY;

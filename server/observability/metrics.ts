@@ -1,4 +1,3 @@
-import { SERVICE, actorText } from '../../shared/actor.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
@@ -141,12 +140,12 @@ function importFamilies(db: Db, kind: ImportKind, named: string, nowMs: number):
   const last = guardDatabase(db.$client.filename, () => readLastImport(db.$client, kind));
   const of = (name: string, help: string, samples: Sample[]) =>
     gauge(`last_${kind}_${name}`, `${help} Absent if none has ever changed anything.`, last === null ? [] : samples);
-  const { atMs = 0, by = SERVICE, lines = 0, refused = 0 } = last ?? {};
+  const { at = '', by = '', lines = 0, refused = 0 } = last ?? {};
   return [
-    of('age_seconds', `Seconds since the last ${named} ended.`, [[{}, ageSeconds(atMs, nowMs)]]),
+    of('age_seconds', `Seconds since the last ${named} ended.`, [[{}, ageSeconds(Date.parse(at), nowMs)]]),
     of('lines', `Lines of the last ${named}.`, [[{}, lines]]),
     of('refused_lines', `Lines of the last ${named} that were refused.`, [[{}, refused]]),
-    of('info', `Who ran the last ${named}, as a label.`, [[{ by: actorText(by, 'operator') }, 1]]),
+    of('info', `Who ran the last ${named}, as a label.`, [[{ by }, 1]]),
   ];
 }
 

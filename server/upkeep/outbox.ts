@@ -1,8 +1,8 @@
 import { within } from '../../shared/clock.ts';
+import { withTables } from '../../shared/db/connect.ts';
 import { dropErasedProfiles } from '../../shared/db/facts.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
 import { openBeside } from '../../shared/db/migrate.ts';
-import { withTables } from '../../shared/db/connect.ts';
 import type { AppError } from '../../shared/errors.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { sweepSignIns } from '../../shared/sign-in/sessions.ts';
@@ -90,7 +90,7 @@ async function search(state: Search): Promise<number> {
 /** Deletes expired sign-ins and one-time secrets. */
 function sweep({ deps: { clock, config } }: Search): void {
   using beside = openBeside(config.databasePath);
-  guardDatabase(config.databasePath, () => sweepSignIns({ db: withTables({ $client: beside }), clock }));
+  guardDatabase(config.databasePath, () => sweepSignIns({ db: withTables(beside), clock }));
 }
 
 /** Stores due reminders, and drops what is too old. Returns whether more of that may be left. */
@@ -99,7 +99,7 @@ async function doChores({ deps: { clock, config }, log }: Search): Promise<boole
   using beside = openBeside(config.databasePath);
   const nowMs = clock.nowMs();
   return guardDatabase(config.databasePath, () => {
-    const db = withTables({ $client: beside });
+    const db = withTables(beside);
     if (config.mail !== null) storeReminders(db, nowMs, config);
     dropOldMails(db, nowMs, reportTo(log));
     return [dropOldUsage(beside, nowMs), dropErasedProfiles(beside, nowMs)].includes(true);

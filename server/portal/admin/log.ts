@@ -105,11 +105,9 @@ function logDays(context: PageContext, entries: readonly LogEntry[]): Html {
 }
 
 function dayTitle(day: number, today: number): string {
-  if (day === today) return 'Today';
-  if (day === today - 1) return 'Yesterday';
-  const year = new Date(today * DAY_MS).getUTCFullYear();
+  if (day >= today - 1) return day === today ? 'Today' : 'Yesterday';
   const date = new Date(day * DAY_MS);
-  const isThisYear = date.getUTCFullYear() === year;
+  const isThisYear = date.getUTCFullYear() === new Date(today * DAY_MS).getUTCFullYear();
   return date.toLocaleDateString('en-GB', {
     ...{ weekday: 'long', day: 'numeric', month: 'long', timeZone: 'UTC' },
     ...(!isThisYear && { year: 'numeric' }),
@@ -128,11 +126,10 @@ function whatOf(context: PageContext, { kind, identifier, text: alone, written: 
   return html`${linked}${theirs === '' ? '' : html`: <span class="quoted">“${userText(theirs)}”</span>`}`;
 }
 
-/** The name of a key as a link, with its identifier in brackets; of an erased key only the identifier. */
+/** The name of a key as a link; of an erased key its identifier. */
 function namedKey(context: PageContext, identifier: string): Html {
   const { name } = readKey(context.access.db, identifier);
-  const link = html`<a href="${adminKeyPath(context)(identifier)}">${nameOf({ name, identifier })}</a>`;
-  return link;
+  return html`<a href="${adminKeyPath(context)(identifier)}">${nameOf({ name, identifier })}</a>`;
 }
 
 function filterForm({ to }: PageContext, wanted: Wanted, faults: Faults): Html {

@@ -64,39 +64,22 @@ export function requestFacts(
   linkTo: (identifier: string) => string,
   project: 'with links' | 'as text' = 'as text',
 ): ShownFact[] {
-  const {
-    name,
-    description,
-    projectUrl,
-    expectedUsage,
-    requestedPermissions,
-    requestedAt,
-    successorOf,
-    addressChangedAt,
-  } = key;
-  const successor = successorOf === null ? [] : [['Replaces', keyLink(successorOf, linkTo)] as const];
-  const changed =
-    addressChangedAt === null
-      ? []
-      : [
-          [
-            'E-mail address',
-            html`changed ${timeText(Date.parse(addressChangedAt))}, after this was requested`,
-          ] as const,
-        ];
-  return [
-    ['Name', userText(name)],
-    ['Description', userText(description)],
-    [
-      'Project',
-      projectUrl === null ? NOT_GIVEN : project === 'with links' ? projectLink(projectUrl) : userText(projectUrl),
-    ],
+  const { projectUrl, expectedUsage, successorOf, addressChangedAt } = key;
+  const shownUrl = (url: string) => (project === 'with links' ? projectLink(url) : userText(url));
+  const facts: ShownFact[] = [
+    ['Name', userText(key.name)],
+    ['Description', userText(key.description)],
+    ['Project', projectUrl === null ? NOT_GIVEN : shownUrl(projectUrl)],
     ['Usage', expectedUsage === null ? NOT_GIVEN : userText(expectedUsage)],
-    ['Asks for', permissionList(requestedPermissions)],
-    ['Requested', timeText(Date.parse(requestedAt))],
-    ...successor,
-    ...changed,
+    ['Asks for', permissionList(key.requestedPermissions)],
+    ['Requested', timeText(Date.parse(key.requestedAt))],
   ];
+  if (successorOf !== null) facts.push(['Replaces', keyLink(successorOf, linkTo)]);
+  if (addressChangedAt !== null) {
+    const changed = timeText(Date.parse(addressChangedAt));
+    facts.push(['E-mail address', html`changed ${changed}, after this was requested`]);
+  }
+  return facts;
 }
 
 function projectLink(url: string): Html {

@@ -57,17 +57,14 @@ function errorForVisitor(error: unknown): AppError {
 }
 
 function titleOf(status: number): string {
-  return TITLES.find(([min]) => status >= min)?.[1] as string;
+  return TITLES[status] ?? (status > 500 ? 'Not available right now' : 'This can’t be done');
 }
 
-const TITLES: readonly [minStatus: number, title: string][] = [
-  [503, 'Not available right now'],
-  [500, 'Something went wrong'],
-  [405, 'This can’t be done'],
-  [404, 'Not found'],
-  [403, 'Not allowed'],
-  [0, 'This can’t be done'],
-];
+const TITLES: Readonly<Record<number, string>> = {
+  403: 'Not allowed',
+  404: 'Not found',
+  500: 'Something went wrong',
+};
 
 function hint(config: Config, code: ErrorCode, page: PageContext | undefined): Html {
   const [path, text] = LINKS[page?.session?.person.kind ?? 'nobody'];

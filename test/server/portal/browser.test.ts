@@ -1,36 +1,18 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { createPortalServices } from '../../../server/portal/services.ts';
 import { keepCookie, type OpenPage, startBrowser } from '../../support/browser.ts';
 import { hasChromium } from '../../support/chromium.ts';
 import { freePort, testCertificate } from '../../support/network.ts';
-import { type PageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
-import { countingCodes, countSignInRows } from '../../support/people.ts';
-import { importLines } from '../../support/profiles.ts';
-import { emptyLimits } from '../../support/storage.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { ownerWorld, serverOfPages } from '../../support/pages.ts';
+import { countSignInRows } from '../../support/people.ts';
 
 // The pages in a real Chromium, which sends Origin and Sec-Fetch-Site itself. Users of the platform have other hosts of the
 // service's site.
 
-/** Pages with one owner, whose codes the test knows. */
+/** A server with owners whose codes the test knows. */
 async function worldAt(variables: Record<string, string>, port = 0) {
-  const clock = testClock();
-  const codes = countingCodes();
-  const access = testDeps({ clock, random: codes.random, variables });
-  await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
-  const world: PageWorld = {
-    access,
-    clock,
-    services: createPortalServices(
-      () => access,
-      access.clock,
-      () => {},
-      emptyLimits(access.clock),
-    ),
-    events: [],
-  };
-  return { world, server: await serverOfPages(world, { port }), lastCode: codes.lastCode };
+  const world = await ownerWorld(variables);
+  return { world, server: await serverOfPages(world, { port }), lastCode: world.lastCode };
 }
 
 const { certFile, keyFile, cert, key } = testCertificate();
@@ -89,7 +71,7 @@ describe.skipIf(!hasChromium)('no page of another origin changes anything', () =
 
   test('from a sibling host or a foreign one, by form and by fetch, with and without a session', async () => {
     const { page } = await openPage('about:blank', WIDE);
-    const cookie = signInOwner(secure.world.access, 7);
+    const { cookie } = secure.world;
     const before = livingSessions();
     for (const origin of [SIBLING, FOREIGN]) {
       await page.context().clearCookies();

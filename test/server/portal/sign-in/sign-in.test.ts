@@ -1,32 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createPortalServices } from '../../../../server/portal/services.ts';
 import type { PageAnswer } from '../../../support/pages.ts';
-import { type PageWorld, sentAgain, valuesOf, visit } from '../../../support/pages.ts';
-import { countingCodes, countTickets } from '../../../support/people.ts';
-import { importLines } from '../../../support/profiles.ts';
-import { emptyLimits } from '../../../support/storage.ts';
-import { testClock, testDeps } from '../../../support/world.ts';
+import { ownerWorld, type PageWorld, sentAgain, valuesOf, visit } from '../../../support/pages.ts';
+import { countTickets } from '../../../support/people.ts';
 
-const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 const TYPED = { name: 'Ada', address: 'ADA@example.org', next: '' };
-
-/** Pages whose codes the test knows. */
-async function world(variables: Record<string, string> = {}): Promise<PageWorld & { lastCode: () => string }> {
-  const clock = testClock();
-  const codes = countingCodes();
-  const access = testDeps({ clock, random: codes.random, variables });
-  await importLines(access, [ADA, { id: 8, username: 'bea', email: 'bea@example.org' }]);
-  const events: PageWorld['events'] = [];
-  const services = createPortalServices(
-    () => access,
-    access.clock,
-    (level, message) => void events.push([level, message]),
-    emptyLimits(access.clock),
-  );
-  return { access, clock, services, events, lastCode: codes.lastCode };
-}
 
 /** The cookies that responses set, as the browser sends them. */
 function cookiesOf(...answers: PageAnswer[]): string {
@@ -49,7 +28,7 @@ const mailsOf = ({ access }: PageWorld) => {
 };
 
 test('an owner signs in with the e-mailed code, and returns to the requested page', async () => {
-  const at = await world();
+  const at = await ownerWorld();
   const refused = await visit(at, '/developers/sessions');
   expect(valuesOf(refused, 'location')).toEqual(['/developers/sign-in?next=%2Fdevelopers%2Fsessions']);
   const form = await visit(at, '/developers/sign-in?next=%2Fdevelopers%2Fsessions');
@@ -90,7 +69,7 @@ test('an owner signs in with the e-mailed code, and returns to the requested pag
 });
 
 test('whether username and address match or not, the response is the same byte for byte', async () => {
-  const at = await world();
+  const at = await ownerWorld();
   const answers = [];
   for (const form of [
     TYPED,
@@ -114,7 +93,7 @@ test('whether username and address match or not, the response is the same byte f
 });
 
 test('a refused form comes back with what was typed, and with a list of errors that link to their fields', async () => {
-  const at = await world();
+  const at = await ownerWorld();
   const answer = await visit(at, '/developers/sign-in', {
     form: { name: '', address: '"><b>x', next: '/developers/sessions' },
   });
@@ -135,7 +114,7 @@ test('a refused form comes back with what was typed, and with a list of errors t
 });
 
 test('a code works once, and only in the browser that requested it', async () => {
-  const at = await world();
+  const at = await ownerWorld();
   const asked = await visit(at, '/developers/sign-in', { form: TYPED });
   const code = at.lastCode();
   const other = await visit(at, '/developers/sign-in', { form: { ...TYPED, name: 'bea', address: 'bea@example.org' } });
@@ -161,7 +140,7 @@ describe('signing in leads only to pages of the portal', () => {
   ];
 
   test('whatever the link or the form says', async () => {
-    const at = await world();
+    const at = await ownerWorld();
     for (const next of elsewhere) {
       at.clock.advance(86_400_000);
       const form = await visit(at, `/developers/sign-in?next=${encodeURIComponent(next)}`);
@@ -185,7 +164,7 @@ describe('if signing in is impossible, the page says what to set, and no code is
   ] as const;
   for (const [variable, variables, sent] of cases) {
     test(variable, async () => {
-      const at = await world(variables);
+      const at = await ownerWorld(variables);
       const page = await visit(at, '/developers/sign-in', sent);
       expect([page.status, page.body.includes('<form method="post" action="/developers/sign-in"')]).toEqual([
         200,
@@ -203,7 +182,7 @@ describe('if signing in is impossible, the page says what to set, and no code is
 });
 
 test('a failed e-mail is logged without the address or the code', async () => {
-  const at = await world({ MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'lookup@example.org' });
+  const at = await ownerWorld({ MAIL_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'lookup@example.org' });
   const asked = await visit(at, '/developers/sign-in', { form: TYPED });
   expect(asked.status).toBe(303);
   expect(at.events).toEqual([['warn', expect.stringContaining('A sign-in mail was not delivered.')]]);
@@ -211,7 +190,7 @@ test('a failed e-mail is logged without the address or the code', async () => {
 });
 
 test('after an internal error, a form with what was typed can be sent again, even one with a code', async () => {
-  const at = await world();
+  const at = await ownerWorld();
   const sqlite = at.access.db.$client;
   const typed = { ...TYPED, next: '/developers/sessions' };
   sqlite.run('ALTER TABLE tickets RENAME TO gone');
@@ -235,7 +214,7 @@ test('after an internal error, a form with what was typed can be sent again, eve
 });
 
 test('an IP address can send each form of strangers only so often, and is refused before the database is read', async () => {
-  const at = await world({ PUBLIC_URL: 'http://localhost:3000' });
+  const at = await ownerWorld({ PUBLIC_URL: 'http://localhost:3000' });
   const forms: [path: string, quota: number, seconds: number][] = [
     ['/developers/sign-in', 10, 3_600],
     ['/developers/sign-in/code', 30, 60],
@@ -259,7 +238,7 @@ test('an IP address can send each form of strangers only so often, and is refuse
 });
 
 test('a network of 48 bits can ask for 100 codes an hour', async () => {
-  const at = await world();
+  const at = await ownerWorld();
   const ask = async (network: number) =>
     (await visit(at, '/developers/sign-in', { form: TYPED, address: `2001:db8:${network >> 8}:${network}::1` })).status;
   for (let network = 0; network < 100; network++) expect(await ask(network)).toBe(303);
