@@ -6,10 +6,10 @@ import { type Db, withBusyTimeout } from '../../shared/db/connect.ts';
 import type { KeyState } from '../../shared/db/schema/keys.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput, parseInput } from '../../shared/keys/fields.ts';
+import type { InputKind } from '../../shared/keys/inputs.ts';
 import { moveAndNotify, requestKey } from '../../shared/keys/life.ts';
 import { listKeys } from '../../shared/keys/list.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-
 import { onBox } from './world.ts';
 
 /** 80 characters: the shortest description. */
@@ -174,3 +174,27 @@ export function otherCase(identifier: string): string {
     letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
   );
 }
+
+const HOUR_MS = 3_600_000;
+const LATER_MS = Date.parse('2126-01-31T00:00:00Z');
+
+/** Different values that a field of each kind can have. */
+export const VALUES: Readonly<Record<InputKind, readonly [unknown, unknown, ...unknown[]]>> = {
+  line: ['One', 'Two'],
+  lines: ['It is not needed.', 'It is not needed!'],
+  url: ['https://example.org/one', 'https://example.org/two'],
+  permissions: [['api.lookup'], ['api.leaderboard'], ['api.lookup', 'api.leaderboard']],
+  'rate limits': [
+    [{ quota: 60, windowSeconds: 60 }],
+    [{ quota: 61, windowSeconds: 60 }],
+    [{ quota: 60, windowSeconds: 3600 }],
+    [
+      { quota: 60, windowSeconds: 60 },
+      { quota: 5, windowSeconds: 3600 },
+    ],
+  ],
+  time: [LATER_MS, LATER_MS + HOUR_MS, null],
+  number: [1, 2],
+  states: [['pending'], ['Active']],
+  hidden: ['one', 'two'],
+};

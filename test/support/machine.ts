@@ -161,67 +161,12 @@ export function mountSmallDisk(bytes: number): SmallDisk {
   };
 }
 
-/** Whether libfiu's programs are installed (Debian: fiu-utils), which make system calls of another process fail. */
-export const HAS_LIBFIU = Bun.which('fiu-run') !== null && Bun.which('fiu-ctrl') !== null;
-
-/** A server whose system calls can be made to fail. */
-export type FaultyServer = ServerProcess & {
-  /** From now on, these calls (by libfiu's name, `posix/io/rw/pread`) fail with this probability. */
-  fail: (call: string, probability: number) => void;
-  /** From now on, these calls work again. */
-  heal: (call: string) => void;
-};
-
-/** Starts `profilectl serve` under libfiu, at first without failures. Killed when the test file is done. */
-export async function startFaultyServer(variables: Record<string, string>): Promise<FaultyServer> {
-  const control = join(tempFolder(), 'fiu');
-  const words = ['fiu-run', '-x', '-f', control, ...profilectlWords(['serve'])];
-  const server = await startServerProcess(variables, { words });
-  const sendCommand = (command: string) => {
-    const done = Bun.spawnSync(['fiu-ctrl', '-f', control, '-c', command, String(server.pid)]);
-    const said = done.stdout.toString() + done.stderr.toString();
-    if (done.exitCode !== 0 || said !== '') throw new Error(`fiu-ctrl did not do "${command}": ${said}`);
-  };
-  return {
-    ...server,
-    fail: (call, probability) => sendCommand(`enable_random name=${call},probability=${probability}`),
-    heal: (call) => sendCommand(`disable name=${call}`),
-  };
-}
-
 /** Whether a process has a file open; Linux only. */
 export function isOpenIn(pid: number, path: string): boolean {
   try {
     return readdirSync(`/proc/${pid}/fd`).some((name) => readlinkSync(`/proc/${pid}/fd/${name}`) === path);
   } catch {
     return false; // It has closed a file, or ended.
-  }
-}
-
-/** The memory that a process now uses, in bytes; Linux only. */
-export function residentBytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes ?? 0) * 1024;
-}
-
-/** A process's peak memory in bytes; Linux only. The usage reported at its end would include its parent's. */
-export async function peakBytesOf(child: { pid: number; exited: Promise<unknown> }): Promise<number> {
-  let peak = 0;
-  const timer = setInterval(() => {
-    peak = Math.max(peak, peakBytesSoFar(child.pid));
-  }, 10);
-  await child.exited;
-  clearInterval(timer);
-  return peak;
-}
-
-/** The peak memory of a process so far, in bytes; 0 once it has ended; Linux only. */
-export function peakBytesSoFar(pid: number): number {
-  try {
-    const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return Number(kilobytes ?? 0) * 1024;
-  } catch {
-    return 0; // It has ended.
   }
 }
 

@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+
 // Random numbers for tests, and the number of repetitions of random tests.
 
 /** The seed of all random numbers in tests: TEST_SEED, or a new one for each process. A run prints it. */
@@ -20,3 +22,16 @@ export function seededRandom(name: string): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/**
+ * Any character, surrogates only in pairs. fast-check's unit `binary` is the same, but first lists all of them, which takes a
+ * second, and memory until the process ends.
+ */
+export const ANY_CHARACTER = fc.nat(0x10ffff - 0x800).map(
+  (at) => String.fromCodePoint(at < 0xd800 ? at : at + 0x800),
+  (text) => {
+    const code = typeof text === 'string' && text.isWellFormed() ? (text.codePointAt(0) as number) : -1;
+    if (code < 0 || text !== String.fromCodePoint(code)) throw new Error('This is not one character.');
+    return code < 0xd800 ? code : code - 0x800;
+  },
+);

@@ -6,8 +6,7 @@ import { showKey } from '../../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 import { KEY, openTerminal } from '../../support/commands.ts';
-import { VALUES } from '../../support/input-values.ts';
-import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
+import { DESCRIPTION, issue, keyIn, keysListed, request, VALUES } from '../../support/keys.ts';
 import { changeByHand, importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 

@@ -1,12 +1,42 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { profilectlWords } from '../../support/cli.ts';
 import { get, type LogLine } from '../../support/http.ts';
-import { type FaultyServer, HAS_LIBFIU, startFaultyServer } from '../../support/machine.ts';
+import { type ServerProcess, startServerProcess } from '../../support/machine.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { prepare } from '../../support/requests.ts';
 import { emptyLogSoon } from '../../support/storage.ts';
-import { testDeps } from '../../support/world.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
 
 // A disk on which reads sometimes fail, under a real server. Each commit makes the server read its pages again.
+
+/** Whether libfiu's programs are installed (Debian: fiu-utils), which make system calls of another process fail. */
+const HAS_LIBFIU = Bun.which('fiu-run') !== null && Bun.which('fiu-ctrl') !== null;
+
+/** A server whose system calls can be made to fail. */
+type FaultyServer = ServerProcess & {
+  /** From now on, these calls (by libfiu's name, `posix/io/rw/pread`) fail with this probability. */
+  fail: (call: string, probability: number) => void;
+  /** From now on, these calls work again. */
+  heal: (call: string) => void;
+};
+
+/** Starts `profilectl serve` under libfiu, at first without failures. Killed when the test file is done. */
+async function startFaultyServer(variables: Record<string, string>): Promise<FaultyServer> {
+  const control = join(tempFolder(), 'fiu');
+  const words = ['fiu-run', '-x', '-f', control, ...profilectlWords(['serve'])];
+  const server = await startServerProcess(variables, { words });
+  const sendCommand = (command: string) => {
+    const done = Bun.spawnSync(['fiu-ctrl', '-f', control, '-c', command, String(server.pid)]);
+    const said = done.stdout.toString() + done.stderr.toString();
+    if (done.exitCode !== 0 || said !== '') throw new Error(`fiu-ctrl did not do "${command}": ${said}`);
+  };
+  return {
+    ...server,
+    fail: (call, probability) => sendCommand(`enable_random name=${call},probability=${probability}`),
+    heal: (call) => sendCommand(`disable name=${call}`),
+  };
+}
 
 const READ = 'posix/io/rw/pread';
 const PROFILES = 300;

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
 import { runCommand } from '../../support/commands.ts';
-import { peakBytesOf } from '../../support/machine.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Malicious and long files, imported with the real command.
@@ -11,6 +10,22 @@ import { tempFolder } from '../../support/world.ts';
 const MIB = 1_048_576;
 const folder = tempFolder();
 let files = 0;
+
+/** A process's peak memory in bytes; Linux only. The usage reported at its end would include its parent's. */
+async function peakBytesOf(child: { pid: number; exited: Promise<unknown> }): Promise<number> {
+  let peak = 0;
+  const timer = setInterval(() => {
+    try {
+      const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
+      peak = Math.max(peak, Number(kilobytes ?? 0) * 1024);
+    } catch {
+      // It has ended.
+    }
+  }, 10);
+  await child.exited;
+  clearInterval(timer);
+  return peak;
+}
 
 /** Writes a file piece by piece, so that this process never holds all of it. */
 function fileOf(pieces: Iterable<string>): string {

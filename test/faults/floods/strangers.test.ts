@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -9,8 +10,7 @@ import { systemRandom } from '../../../shared/random.ts';
 import { cleanEnvironment } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { issue, keyIn } from '../../support/keys.ts';
-import { residentBytes, startServerProcess } from '../../support/machine.ts';
-import { openConnection, readAnswers } from '../../support/network.ts';
+import { startServerProcess } from '../../support/machine.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { prepare } from '../../support/requests.ts';
@@ -27,6 +27,61 @@ afterAll(() => {
 const server = await startTestServer();
 const secret = await prepare(server.deps);
 const MIB = 1_048_576;
+
+/** The memory that a process now uses, in bytes; Linux only. */
+function residentBytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes ?? 0) * 1024;
+}
+
+/** One response on a raw connection. */
+type WireAnswer = { status: number; head: string; body: string };
+
+/** A connection with pipelined requests. `answers` waits for that many responses, or for the end. */
+function openConnection(port: number): {
+  socket: Socket;
+  send: (text: string) => void;
+  answers: (count: number) => Promise<WireAnswer[]>;
+} {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  let isClosed = false;
+  let wake = () => {};
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+    wake();
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    isClosed = true;
+    wake();
+  });
+  const answers = async (count: number): Promise<WireAnswer[]> => {
+    for (;;) {
+      const found = readAnswers(text);
+      if (found.length >= count || isClosed) return found;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  return { socket, send: (more) => void socket.write(Buffer.from(more, 'latin1')), answers };
+}
+
+/** The complete responses at the start of a string, each with a Content-Length or without a body. */
+function readAnswers(text: string): WireAnswer[] {
+  const answers: WireAnswer[] = [];
+  for (let from = 0; ; ) {
+    const end = text.indexOf('\r\n\r\n', from);
+    if (end === -1) return answers;
+    const head = text.slice(from, end);
+    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
+    if (text.length < end + 4 + length) return answers;
+    const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0);
+    answers.push({ status, head, body: text.slice(end + 4, end + 4 + length) });
+    from = end + 4 + length;
+  }
+}
 
 /** Sends `first`, then `drop` repeatedly. `closed` is when the server closes it, in ms from its start. */
 function dribble(

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { readConfig, surveyConfig, VARIABLES } from '../../../shared/config/config.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { ANY_CHARACTER } from '../../support/input-values.ts';
-import { rounds } from '../../support/rounds.ts';
+import { ANY_CHARACTER, rounds } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const NAMES = Object.keys(VARIABLES);

@@ -8,10 +8,9 @@ import { exportProfile, exportProfiles } from '../../../shared/profiles/export.t
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { textOf } from '../../../shared/profiles/record.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { ANY_CHARACTER } from '../../support/input-values.ts';
 import { MAIL_CONFIG } from '../../support/mail.ts';
 import { exportText, importLines } from '../../support/profiles.ts';
-import { rounds } from '../../support/rounds.ts';
+import { ANY_CHARACTER, rounds } from '../../support/rounds.ts';
 import { onBox, testDeps } from '../../support/world.ts';
 
 const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseIsoTime } from '../../../shared/clock.ts';
 import { type ProfileLine, parseLine } from '../../../shared/profiles/line.ts';
-import { ANY_CHARACTER } from '../../support/input-values.ts';
+import { ANY_CHARACTER } from '../../support/rounds.ts';
 
 const textOf = (fields: object | string) =>
   typeof fields === 'string' ? fields : JSON.stringify({ id: 7, username: 'Ada', ...fields });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { authIdFault, checkedFold, foldName, nameFault } from '../../../shared/profiles/name.ts';
-import { ANY_CHARACTER } from '../../support/input-values.ts';
+import { ANY_CHARACTER } from '../../support/rounds.ts';
 
 const anyText = fc.string({ unit: ANY_CHARACTER, maxLength: 70 });
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { MAX_BODY_BYTES } from '../../../../server/http/body.ts';
 import { allValues, oneValue, queryValue, readForm } from '../../../../server/portal/requests/form.ts';
 import { getRaw, sendRaw, takeApart } from '../../../support/http.ts';
-import { ANY_CHARACTER } from '../../../support/input-values.ts';
 import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../../support/pages.ts';
+import { ANY_CHARACTER } from '../../../support/rounds.ts';
 import { refusal } from '../../../support/world.ts';
 
 const server = await serverOfPages(pageWorld());
