@@ -2,7 +2,9 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { faultOf } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
+import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
 import { runCommand } from '../../support/commands.ts';
@@ -13,7 +15,7 @@ import { startSmtp } from '../../support/mail.ts';
 import { importLines, jsonLines } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
 import { expectSound } from '../../support/storage.ts';
-import { tempFolder, testDeps } from '../../support/world.ts';
+import { eventually, onBox, tempFolder, testDeps } from '../../support/world.ts';
 
 // A full disk and a read-only one, with real processes. Mounting needs root.
 
@@ -194,13 +196,17 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
-  test('a disk that is full when the mail is accepted: the key becomes Active once there is space', async () => {
+  test('a disk that is full when the mail is accepted: the key stays pending, and nothing is half stored', async () => {
     const { disk, deps, databasePath, pending, variables, close } = await world();
     const { smtp, mail } = await startFillingSmtp(disk);
     const done = await profilectl(['keys', 'approve', pending], { variables: { ...variables, ...mail } });
-    expect(done.code).toBe(0);
+    expect([done.code, done.stdout]).toEqual([75, '']);
+    expect(done.stderr).toContain('the secret in that mail will never work');
     expect(smtp.received).toHaveLength(1);
-    expect(showKey(deps, pending)).toMatchObject({ state: 'Active', attempt: { result: 'accepted' } });
+    expect(showKey(deps, pending)).toMatchObject({ state: 'pending', attempt: { result: 'open' } });
+    const withdraw = () => moveAndNotify(deps, 'withdraw', { identifier: pending, by: onBox('root') });
+    await eventually(() => faultOf(withdraw) === null);
+    expect(showKey(deps, pending)).toMatchObject({ state: 'withdrawn', attempt: { result: 'voided' } });
     close();
     expectSound(databasePath);
   }, 60_000);
