@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { BUILT_COMMIT, PROJECT } from './support/cli.ts';
 
 // `bun run test`: installs the packages, checks types, documents and format, builds the binary, runs every test with it, and
-// searches all that the tests wrote for secrets. `bun run test:long` (--long) repeats tests that depend on chance more often.
+// searches all that the tests wrote for secrets. `bun run test:long` (--long) repeats tests that depend on chance more often;
+// `bun run test:fast` (--fast) runs only tests that need no binary, no process and no browser.
 
 /** Runs before all others: what it measures is delayed by much writing. */
 const ALONE = 'test/faults/files/power-cut.test.ts';
@@ -15,6 +16,11 @@ const PROCESSES = Math.ceil(2.5 * navigator.hardwareConcurrency);
 /** Processes of tests end soon: without the slowest compiler and frequent collection they take a sixth less processor time. */
 const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_GC_TIMER_DISABLE: '1', MIMALLOC_PURGE_DELAY: '-1' };
 
+/** Some of the tests that stay in one process. */
+const FAST = ['test/shared', 'test/server/api', 'test/server/http', 'test/cli/sessions.test.ts'];
+const SLOW = ['test/shared/files/**', 'test/shared/sign-in/browser.test.ts'];
+
+const mode = process.argv[2];
 const failed: string[] = [];
 
 function say(line: string): void {
@@ -111,7 +117,7 @@ async function runAll(folder: string): Promise<void> {
   const runAllTests = async () => {
     await check('binary', ['cli/build.ts', binary, BUILT_COMMIT]);
     const { SEED } = await import('./support/rounds.ts');
-    const env = { TEST_BINARY: binary, TEST_SEED: `${SEED}`, ...(process.argv[2] === '--long' && { TEST_LONG: '1' }) };
+    const env = { TEST_BINARY: binary, TEST_SEED: `${SEED}`, ...(mode === '--long' && { TEST_LONG: '1' }) };
     say(`TEST_SEED=${SEED}`);
     await runTests('the test that runs alone', kept, env, [ALONE]);
     await check('lint and format', ['x', 'biome', 'check', '--error-on-warnings', '.']);
@@ -131,7 +137,13 @@ const folder = mkdtempSync(join(tmpdir(), 'pl-run-'));
 // Everybody may start the binary, because a test does so as another user.
 chmodSync(folder, 0o755);
 try {
-  if (await check('install', ['install', '--frozen-lockfile', '--silent'])) await runAll(folder);
+  const isReady = await check('install', ['install', '--frozen-lockfile', '--silent']);
+  if (isReady && mode !== '--fast') await runAll(folder);
+  else if (isReady) {
+    mkdirSync(join(folder, 'tmp'));
+    const words = [`--parallel=${PROCESSES}`, '--no-isolate', ...SLOW.map((path) => `--path-ignore-patterns=${path}`)];
+    await runTests('fast tests', folder, {}, [...words, ...FAST]);
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
