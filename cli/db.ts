@@ -76,13 +76,14 @@ Example:
 }
 
 function backup(file: string, { scheduled = false }: { scheduled?: boolean }, command: Command): Promise<void> {
-  return withDatabase(command, 'look', ({ $client }) => {
+  return withDatabase(command, 'look', (db) => {
+    const { $client } = db;
     const steps = createSteps();
     const { bytes, profiles, keys } = copyDatabase($client, file, (step) =>
       steps.begin(step === 'copy' ? `Copying ${sizeText($client.filename)}` : `Verifying ${file}`),
     );
     steps.end();
-    if (scheduled) recordBackup($client, file);
+    if (scheduled) recordBackup(db, file);
     const what = `${counted(profiles, 'profile')} and ${counted(keys, 'key')}`;
     if (globalsOf(command).json) printJson({ file, bytes, profiles, keys });
     else print(`Backed up ${what} to ${file} (${bytesText(bytes)}).`);

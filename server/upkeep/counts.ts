@@ -2,7 +2,6 @@ import { open } from 'node:fs/promises';
 import { type Sqlite, withBusyTimeout } from '../../shared/db/connect.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
 import { openBeside } from '../../shared/db/migrate.ts';
-import { prepareWrite } from '../../shared/db/write.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
 import { prepareQuotaRows } from '../../shared/limits/stored.ts';
@@ -71,13 +70,13 @@ function openStore(databasePath: string, limits: Pick<Limits, 'changes'>, { unsa
   const addQuotas = prepareQuotaRows(sqlite);
   const addUsage = prepareUsageRows(sqlite);
   // The row is composed once the lock is held: while another process holds it, a hundred tries a second would be in vain.
-  const write = prepareWrite(sqlite, () => {
+  const write = sqlite.transaction(() => {
     const changes = limits.changes();
     addQuotas(changes.row, changes.neededFrom);
     addUsage(unsaved);
     return changes;
   });
-  return { sqlite, write };
+  return { sqlite, write: () => write.immediate() };
 }
 
 /** Flushes the write-ahead log to the disk. */

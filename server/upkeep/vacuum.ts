@@ -1,6 +1,6 @@
 import type { Deps } from '../../shared/deps.ts';
 import { AppError, fileRefusal } from '../../shared/errors.ts';
-import { isVacuumWanted, logBytes, MAX_LOG_BYTES } from '../../shared/files/disk.ts';
+import { databaseSize, isVacuumWanted, MAX_LOG_BYTES } from '../../shared/files/disk.ts';
 import type { Log } from '../observability/log.ts';
 import { type Repeating, repeat } from './repeating.ts';
 
@@ -66,7 +66,7 @@ const LOG_PAUSE_MS = 10_000;
 export function startLogTimer({ config }: Pick<Deps, 'config'>, log: Log, { command }: VacuumOptions): Repeating {
   let isFailing = false;
   return repeat(async () => {
-    if (logBytes(config.databasePath) < MAX_LOG_BYTES) return LOOK_MS;
+    if (databaseSize(config.databasePath).wal < MAX_LOG_BYTES) return LOOK_MS;
     try {
       await runChild([...command, '--log-only'], () => {});
       isFailing = false;

@@ -50,12 +50,6 @@ export function writeNow<T>(
   return write(db, (tx) => act(tx, clock.nowMs()));
 }
 
-/** Prepares {@link write} for a connection without Drizzle: the returned function runs `act` in an immediate transaction. */
-export function prepareWrite<Of extends unknown[], T>(sqlite: Sqlite, act: (...of: Of) => T): (...of: Of) => T {
-  const transaction = sqlite.transaction(act);
-  return (...of) => transaction.immediate(...of);
-}
-
 /** How long a request of the server waits for all the locks that it needs, and the pause between two tries. */
 const WAIT_MS = 2_000;
 const PAUSE_MS = 20;

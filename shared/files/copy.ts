@@ -7,7 +7,7 @@ import { readFact, storeFact } from '../db/facts.ts';
 import { databaseFault, guardDatabase, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { realPath } from '../db/file.ts';
 import { schemaState, schemaVersion } from '../db/migrate.ts';
-import { prepareWrite } from '../db/write.ts';
+import { write } from '../db/write.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 
 /** The contents of an intact database file. `schema` is the number of its migrations. */
@@ -142,12 +142,9 @@ export type LastBackup = { at: string; file: string };
  * Records that a timer has just made a backup: `status` warns if that has not happened for long. Backups that people
  * make by hand are not recorded, since they say nothing about the timer.
  */
-export function recordBackup(sqlite: Sqlite, file: string): void {
+export function recordBackup(db: Db, file: string): void {
   const last: LastBackup = { at: isoTime(systemClock.nowMs()), file: resolve(file) };
-  guardDatabase(
-    sqlite.filename,
-    prepareWrite(sqlite, () => storeFact(sqlite, 'last backup', JSON.stringify(last))),
-  );
+  write(db, (tx) => storeFact(tx.$client, 'last backup', JSON.stringify(last)));
 }
 
 /** The last scheduled backup; null if there was none. */

@@ -5,7 +5,7 @@ import { type Db, leaveLogAlone, type Sqlite, withBusyTimeout } from '../db/conn
 import { readFact } from '../db/facts.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { realPath } from '../db/file.ts';
-import { prepareWrite } from '../db/write.ts';
+import { write } from '../db/write.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { bytesText } from '../text.ts';
 
@@ -32,7 +32,8 @@ export function readDiskRoom(path: string): DiskRoom | null {
 }
 
 /** The sizes in bytes of a database's main file and of its write-ahead log; 0 for a missing file. */
-export function databaseSize(path: string): { main: number; wal: number } {
+export function databaseSize(databasePath: string): { main: number; wal: number } {
+  const path = realPath(databasePath);
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return { main: bytes(path), wal: bytes(`${path}-wal`) };
 }
@@ -46,7 +47,7 @@ export function diskWarning(path: string): string | null {
   if (freeBytes < FULL_BYTES) {
     return `The disk of ${path} is full (less than 1 MiB is left): ${effect} can't be written until there is space.`;
   }
-  const { main, wal } = databaseSize(realPath(path));
+  const { main, wal } = databaseSize(path);
   const wantedBytes = LOW_TIMES * (main + wal);
   if (freeBytes >= LOW_SHARE * totalBytes && freeBytes >= wantedBytes) return null;
   const left = `${bytesText(freeBytes)} left, ${Math.floor((100 * freeBytes) / totalBytes)}% of it`;
@@ -58,11 +59,6 @@ export function diskWarning(path: string): string | null {
 
 /** A log of this length is checkpointed, so that a page changed by many transactions is copied only once. */
 export const MAX_LOG_BYTES = 16_777_216;
-
-/** The length of the log of a database; 0 if there is none. */
-export function logBytes(databasePath: string): number {
-  return statSync(`${realPath(databasePath)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-}
 
 /**
  * Copies the log into the database and empties it, for which it waits up to `waitMs` milliseconds for readers. Nobody can
@@ -92,7 +88,7 @@ export function keepLogShort(sqlite: Sqlite): () => void {
   leaveLogAlone(sqlite);
   let maxBytes = MAX_LOG_BYTES;
   return () => {
-    const bytes = logBytes(sqlite.filename);
+    const bytes = databaseSize(sqlite.filename).wal;
     if (bytes < maxBytes) return;
     // A long reader, such as a backup, must not cause a wait after every transaction.
     maxBytes = bytes + MAX_LOG_BYTES;
@@ -128,11 +124,13 @@ export function isVacuumWanted({ $client: sqlite }: Db): boolean {
  * `refused` if the disk has too little space. A failure changes no data. Returns how long it took, and the size of the
  * database file before and after.
  */
-export function vacuumDatabase({ $client: sqlite }: Db, clock: Clock) {
+export function vacuumDatabase(db: Db, clock: Clock) {
+  const { $client: sqlite } = db;
   const startedMs = clock.monotonicMs();
   const path = sqlite.filename;
   return guardDatabase(path, () => {
-    refuseLittleRoom(path);
+    const littleRoom = vacuumRoomFault(path);
+    if (littleRoom !== null) throw fileRefusal(littleRoom);
     // What an approval stores when its mail was accepted must not wait for minutes.
     const attempt = sqlite.query("SELECT 1 FROM key_attempts WHERE result = 'open' AND lease_ends_at > ?");
     if (attempt.get(clock.nowMs()) !== null) {
@@ -149,25 +147,19 @@ export function vacuumDatabase({ $client: sqlite }: Db, clock: Clock) {
     sqlite.run('VACUUM');
     emptyLogPatiently(sqlite, LOG_TRIES.after);
     const done = sqlite.query("DELETE FROM facts WHERE name = 'vacuum wanted' AND value = ?");
-    if (wanted !== null) prepareWrite(sqlite, () => done.run(wanted))();
+    if (wanted !== null) write(db, () => done.run(wanted));
     const { main: bytesAfter } = databaseSize(path);
     return { milliseconds: Math.round(clock.monotonicMs() - startedMs), bytesBefore, bytesAfter };
   });
 }
 
 /** A sentence if the disk has too little space for a VACUUM of this database; otherwise null. */
-export function vacuumRoomFault(databasePath: string): string | null {
-  const path = realPath(databasePath);
+export function vacuumRoomFault(path: string): string | null {
   const { main, wal } = databaseSize(path);
-  const { bavail, bsize } = statfsSync(dirname(path));
   const neededBytes = Math.ceil(ROOM_TIMES * (main + wal));
-  if (bavail * bsize >= neededBytes) return null;
-  return `A vacuum needs ${bytesText(neededBytes)} on the disk of the database, but only ${bytesText(bavail * bsize)} is free; free up some space.`;
-}
-
-function refuseLittleRoom(path: string): void {
-  const fault = vacuumRoomFault(path);
-  if (fault !== null) throw fileRefusal(fault);
+  const room = readDiskRoom(path);
+  if (room === null || room.freeBytes >= neededBytes) return null;
+  return `A vacuum needs ${bytesText(neededBytes)} on the disk of the database, but only ${bytesText(room.freeBytes)} is free; free up some space.`;
 }
 
 /** Moves the write-ahead log into the file and truncates it, so that no erased text is left in it. */

@@ -143,52 +143,26 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
       return 'imported';
     }
     if (row.profile !== held.row.profile) before ??= profileIn(held);
-    update(
-      id,
-      {
-        row,
-        names,
-        held,
-        isFree: free !== undefined,
-        wasBanned: before?.banned ?? profile.banned,
-        isBanned: profile.banned,
-      },
-      writtenAt,
-    );
-    released.delete(id);
-    if (!merge) remarkOn(line, held, before, remarks);
-    if (!isSameAddress(held.row.email, row.email) && held.row.email !== null) {
-      if (line.email === undefined) remarks.unaddressed++;
-      onKeys.readdress(tx, { profileId: id, formerEmail: held.row.email }, nowMs);
-    }
-    if (before !== null && before.banned !== profile.banned) {
-      onKeys.ban(tx, { profileId: id, isBanned: profile.banned }, nowMs);
-    }
-    return 'imported';
-  }
-
-  function update(
-    id: number,
-    {
-      row,
-      names,
-      held,
-      isFree,
-      wasBanned,
-      isBanned,
-    }: { row: Row; names: readonly Name[]; held: Held; isFree: boolean; wasBanned: boolean; isBanned: boolean },
-    writtenAt: number,
-  ): void {
     const { row: old } = held;
+    const isBanChanged = before !== null && before.banned !== profile.banned;
     const isRenamed = !isSameNames(held.names, names);
-    const isMoved = isRenamed || row.email !== old.email || row.authId !== old.authId || wasBanned !== isBanned;
-    if (isMoved || isFree) {
+    const isMoved = isRenamed || row.email !== old.email || row.authId !== old.authId || isBanChanged;
+    if (isMoved || free !== undefined) {
       statements.move.run(...contentOf(row), writtenAt, row.email, row.authId, Number(isMoved), id);
     } else if (isOtherContent(row, old)) statements.setContent.run(...contentOf(row), writtenAt, id);
     else if (confirms) statements.stamp.run(writtenAt, id);
-    if (!isRenamed && !isFree) return;
-    if (!isFree) statements.clearNames.run(id);
-    addNames(id, names);
+    if (isRenamed || free !== undefined) {
+      if (free === undefined) statements.clearNames.run(id);
+      addNames(id, names);
+    }
+    released.delete(id);
+    if (!merge) remarkOn(line, held, before, remarks);
+    if (old.email !== null && !isSameAddress(old.email, row.email)) {
+      if (line.email === undefined) remarks.unaddressed++;
+      onKeys.readdress(tx, { profileId: id, formerEmail: old.email }, nowMs);
+    }
+    if (isBanChanged) onKeys.ban(tx, { profileId: id, isBanned: profile.banned }, nowMs);
+    return 'imported';
   }
 
   function addNames(id: number, names: readonly Name[]): void {
