@@ -229,6 +229,8 @@ CREATE TABLE "api_keys" (
 	`attempt_number` integer DEFAULT 0 NOT NULL,
 	`revision` text DEFAULT (lower(hex(randomblob(8)))) NOT NULL,
 	`successor_of` text,
+	`searched` text DEFAULT '' NOT NULL,
+	`searched_address` text,
 	FOREIGN KEY (`profile_id`) REFERENCES `profiles`(`id`) ON DELETE set null,
 	FOREIGN KEY (`successor_of`) REFERENCES `api_keys`(`identifier`),
 	CONSTRAINT "api_keys_identifier" CHECK(length(`identifier`) = 8 AND `identifier` NOT GLOB '*[^0-9A-Za-z]*'),

@@ -11,6 +11,7 @@ import { type Act, addEvent } from '../events.ts';
 import { hasSecret } from '../keys/key.ts';
 import { noteAddressChange, noteBan } from '../keys/life.ts';
 import { addKeyEvent, moveKey } from '../keys/record.ts';
+import { noteSearched } from '../keys/search.ts';
 import type { MailConfig } from '../mail/outbox.ts';
 import { createApplier, type EffectsOnKeys, noRemarks } from '../profiles/apply.ts';
 import { exportProfile } from '../profiles/export.ts';
@@ -81,6 +82,7 @@ export function effectsOnKeys(by: Actor, config: MailConfig): EffectsOnKeys {
   return {
     erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
     readdress: (tx, change, nowMs) => noteAddressChange(tx, config, change, { by, atMs: nowMs }),
+    rename: noteSearched,
     erased: (tx, count, nowMs) => addErasures(tx, count, { by, atMs: nowMs }),
     ban: (tx, { profileId, isBanned }, nowMs) => {
       noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs });
@@ -101,7 +103,10 @@ function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number)
     // An expired key too, since its row is still Active or suspended.
     if (hasSecret(key.state)) moveKey(tx, { ...key, expiresAt: null }, 'revoke', act);
     tx.update(apiKeys)
-      .set({ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null })
+      .set({
+        ...{ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null },
+        ...{ searched: key.identifier.toLowerCase(), searchedAddress: null },
+      })
       .where(eq(apiKeys.identifier, key.identifier))
       .run();
     tx.update(keyAttempts).set({ address: null }).where(eq(keyAttempts.identifier, key.identifier)).run();

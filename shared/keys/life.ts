@@ -39,6 +39,7 @@ import {
   refuseUnlikeKey,
   slotHolders,
 } from './record.ts';
+import { noteSearched } from './search.ts';
 import { identifierOfSecret, newIdentifier, secretMatches } from './secret.ts';
 
 // Everything in the life of a key except its approval (`shared/approval/`). Each function checks the rules, changes the database
@@ -88,6 +89,7 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
       .returning()
       .get();
     const act = { by: request.by, atMs: nowMs };
+    noteSearched(tx, owner.id);
     addKeyEvent(tx, key, act, 'requested', successorOf === null ? undefined : { successorOf });
     const { identifier } = key;
     const sentenceOf = (about: string) => `A request is waiting for a decision: ${about}.`;
@@ -131,6 +133,7 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
     if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
     if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);
     tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
+    noteSearched(tx, key.profileId);
     addKeyEvent(tx, key, { by, atMs: nowMs }, 'edited', { nameBefore: key.name, nameAfter: name });
     return { identifier, mailIds: [], warning: null };
   });

@@ -3,11 +3,11 @@ import type { Person } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { apiKeys, type KeyState, type StoredState } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
-import { isSameAddress } from '../mail/address.ts';
 import { findProfile } from '../profiles/find.ts';
 import { lastUses } from '../usage/usage.ts';
 import type { ListInput } from './fields.ts';
 import { isInState, SECRET_HOLDERS } from './key.ts';
+import { isFoundBy } from './search.ts';
 import { type KeyView, type Reader, selectViews, showKey, viewOf } from './view.ts';
 
 // Lists of keys, which all have one order: pending keys first, each group oldest first. A cursor stays valid when its key is
@@ -55,7 +55,7 @@ export function listKeys(deps: Pick<Deps, 'db' | 'clock'>, actor: Person, input:
   const filter = {
     profileId,
     states: input.states ?? [],
-    found: input.find ? inArray(apiKeys.identifier, identifiersLike(db, input.find)) : undefined,
+    found: input.find ? isFoundBy(input.find) : undefined,
   };
   // One more than requested shows whether there is a next page.
   const isShown =
@@ -120,30 +120,6 @@ function comesAfter({ isPending, requestedAtMs, identifier }: Cursor, state: Sto
   if ((state === 'pending') !== isPending) return isPending ? undefined : null;
   return sql`(requested_at, rowid) >
     (${requestedAtMs}, ifnull((SELECT rowid FROM api_keys WHERE identifier = ${identifier}), 0))`;
-}
-
-/**
- * Searches all keys: for a part of the identifier, of the key's name, or of a username, an alias or the display name of its
- * profile, whatever its case and accents, or for the profile's whole e-mail address. SQLite can't compare so: ten thousand keys
- * take some 30 ms.
- */
-function identifiersLike(db: Db | Tx, text: string): string[] {
-  type Searched = { identifier: string; email: string | null; texts: string };
-  const rows = db.$client.query<Searched, []>(
-    `SELECT identifier, email, concat_ws(char(10), identifier, name, profile ->> 'displayName',
-       (SELECT group_concat(name, char(10)) FROM profile_names WHERE profile_id = api_keys.profile_id)) AS texts
-     FROM api_keys LEFT JOIN profiles ON profiles.id = profile_id`,
-  );
-  const wanted = withoutAccents(text);
-  const isLike = ({ texts, email }: Searched) => withoutAccents(texts).includes(wanted) || isSameAddress(email, text);
-  return rows
-    .all()
-    .filter(isLike)
-    .map(({ identifier }) => identifier);
-}
-
-function withoutAccents(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
 // The queue of pending requests, oldest first.

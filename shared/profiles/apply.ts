@@ -18,6 +18,8 @@ export type EffectsOnKeys = {
   erased: (tx: Tx, count: number, nowMs: number) => void;
   /** Called when a profile's e-mail address is changed or removed; `formerEmail` is the previous one. */
   readdress: (tx: Tx, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
+  /** Called when a profile has another name, alias, display name or address. */
+  rename: (tx: Tx, id: number) => void;
   ban: (tx: Tx, change: { profileId: number; isBanned: boolean }, nowMs: number) => void;
   /** Called before a profile is erased: returns why the importer may not. Absent if it may erase any profile. */
   refuseErasure?: (tx: Tx, id: number, nowMs: number) => Refusal | null;
@@ -156,6 +158,8 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
       addNames(id, names);
     }
     released.delete(id);
+    const isShownOtherwise = before !== null && before.displayName !== profile.displayName;
+    if (isRenamed || isShownOtherwise || row.email !== old.email) onKeys.rename(tx, id);
     if (!merge) remarkOn(line, held, before, remarks);
     if (old.email !== null && !isSameAddress(old.email, row.email)) {
       if (line.email === undefined) remarks.unaddressed++;

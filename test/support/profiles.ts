@@ -12,7 +12,7 @@ import { type ImportOptions, importProfiles } from '../../shared/profiles/import
 import { MAIL_CONFIG } from './mail.ts';
 import { onBox } from './world.ts';
 
-const NO_EFFECTS = { erase: () => false, erased: () => {}, readdress: () => {}, ban: () => {} };
+const NO_EFFECTS = { erase: () => false, erased: () => {}, rename: () => {}, readdress: () => {}, ban: () => {} };
 
 /**
  * Inserts a profile, with defaults for the fields that are not given, but an address; returns its id. Unlike an import, it

@@ -66,6 +66,9 @@ export const apiKeys = sqliteTable(
     revision: text().notNull().default(sql`(lower(hex(randomblob(8))))`),
     /** The key that this one was requested to replace: Active at that time, and of the same profile. Never changed. */
     successorOf: text('successor_of').references((): AnySQLiteColumn => apiKeys.identifier),
+    /** What admins find the key by (`shared/keys/search.ts`). */
+    searched: text().notNull().default(''),
+    searchedAddress: text('searched_address'),
   },
   (t) => [
     index('api_keys_profile').on(t.profileId),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
+import { editKey } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { storeLastImport } from '../../../shared/profiles/import/report.ts';
 import { issue, keyIn, mailedSecrets, moveByAdmin, request } from '../../support/keys.ts';
@@ -295,8 +296,18 @@ test('keys are found by a part of identifier, name, username, alias and display 
     expect([text, ...(await found(text))]).toEqual([text]);
   }
   expect([await found('luk', '&state=pending'), await found('luk', '&state=Active')]).toEqual([[pending], []]);
+  await importLines(access, [
+    { id: 20, username: 'Łukasz', aliases: ['wanda'], displayName: 'Żuraw', email: 'z@example.org' },
+  ]);
+  expect([await found('zuraw'), await found('z@example.org')]).toEqual([[active], [active]]);
+  expect([await found('zazo'), await found('lukasz@example.org')]).toEqual([[], []]);
+  await importLines(access, [{ id: 20, username: 'Łukasz', aliases: ['wiola'], displayName: 'Żuraw', email: null }]);
+  expect([await found('wiola'), await found('wanda'), await found('z@example.org')]).toEqual([[active], [], []]);
+  editKey(access, { identifier: active, name: 'Sync of roles', by: onBox('root') });
+  expect([await found('of rol'), await found('discord')]).toEqual([[active], []]);
   record('no key is found', await grace.see(`/keys?find=${encodeURIComponent('"><b>mark')}`));
   eraseProfile(access, 'lukas', onBox('root'));
+  expect([await found('lukas'), await found('other@example.org'), await found(pending)]).toEqual([[], [], [pending]]);
   record('all keys', await grace.see('/keys'));
 });
 
