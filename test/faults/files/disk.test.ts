@@ -4,7 +4,7 @@ import { copyFileSync, cpSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { faultOf } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
-import { moveAndNotify } from '../../../shared/keys/life.ts';
+import { editKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
 import { runCommand } from '../../support/commands.ts';
@@ -211,17 +211,20 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     expectSound(databasePath);
   }, 60_000);
 
-  test('a disk that is full when a change mail is accepted: that is stored once there is space, and not sent again', async () => {
+  test('a disk that is full when a change mail is accepted: the change holds, and the command says that the mail may go out again', async () => {
     const { disk, deps, databasePath, active, variables, close } = await world();
     const { smtp, mail } = await startFillingSmtp(disk);
     const change = ['keys', 'change', active, '--rate-limit', '7/1m'];
     const done = await profilectl(change, { variables: { ...variables, ...mail } });
-    expect(done).toEqual({ code: 0, stdout: `${active} Active\n`, stderr: '' });
+    expect([done.code, done.stdout]).toEqual([0, `${active} Active\n`]);
+    expect(done.stderr).toMatch(/^Warning: The mail may not have been sent yet. No space is left on the disk of /);
     expect(smtp.received).toHaveLength(1);
     expect(showKey(deps, active).rateLimits).toEqual([{ quota: 7, windowSeconds: 60 }]);
     expect(deps.db.$client.query('SELECT kind, tries, result FROM mails').all()).toEqual([
-      { kind: 'change', tries: 1, result: 'accepted' },
+      { kind: 'change', tries: 1, result: 'waiting' },
     ]);
+    const rename = () => editKey(deps, { identifier: active, name: 'After it', by: onBox('root') });
+    await eventually(() => faultOf(rename) === null);
     close();
     expectSound(databasePath);
   }, 60_000);
