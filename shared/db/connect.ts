@@ -29,6 +29,19 @@ declare const IS_IN_TRANSACTION: unique symbol;
 export type Tx = Db & { readonly [IS_IN_TRANSACTION]: true };
 
 /**
+ * Prepares a query once for each database: Drizzle takes 70 µs to make the query of a key, SQLite 5 µs to run it, and a page of
+ * the queue runs three hundred. `make` has `sql.placeholder` for what varies.
+ */
+export function preparedOnce<Query>(make: (db: Db | Tx) => Query): (db: Db | Tx) => Query {
+  const known = new WeakMap<Db | Tx, Query>();
+  return (db) => {
+    const query = known.get(db) ?? make(db);
+    known.set(db, query);
+    return query;
+  };
+}
+
+/**
  * Whether the connection has an open transaction. It has one at a time, so a transaction's tables are the database's.
  */
 export function isInTransaction(db: Db): db is Tx {

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, lte, sql } from 'drizzle-orm';
 import type { Actor, Person } from '../actor.ts';
-import type { Db, Tx } from '../db/connect.ts';
+import { type Db, preparedOnce, type Tx } from '../db/connect.ts';
 import type { EventData, KeyEventName } from '../db/schema/events.ts';
 import { apiKeys, type KeyState, keyAttempts } from '../db/schema/keys.ts';
 import { AppError, changedSince } from '../errors.ts';
@@ -16,12 +16,13 @@ export type ApiKey = typeof apiKeys.$inferSelect;
 /** The parts of a key's profile that the rules about keys depend on. */
 export type Owner = Pick<ProfileRow, 'id' | 'username' | 'banned' | 'email'>;
 
-const keyByIdentifier = (db: Db | Tx) =>
+const keyByIdentifier = preparedOnce((db) =>
   db
     .select()
     .from(apiKeys)
     .where(eq(apiKeys.identifier, sql.placeholder('identifier')))
-    .prepare();
+    .prepare(),
+);
 
 /** The key with this identifier; with `profileId`, only a key of this profile. Throws `not_found`. */
 export function readKey(db: Db | Tx, identifier: string, profileId?: number): ApiKey {
@@ -34,12 +35,13 @@ export function readKey(db: Db | Tx, identifier: string, profileId?: number): Ap
 /** A row of `key_attempts`. */
 export type StoredAttempt = typeof keyAttempts.$inferSelect;
 
-const openAttemptOf = (db: Db | Tx) =>
+const openAttemptOf = preparedOnce((db) =>
   db
     .select()
     .from(keyAttempts)
     .where(and(eq(keyAttempts.identifier, sql.placeholder('identifier')), eq(keyAttempts.result, 'open')))
-    .prepare();
+    .prepare(),
+);
 
 /** The parts of a key that the approval protocol depends on; `openBy` is its open attempt. */
 export function approvable(tx: Db | Tx, key: ApiKey): Approvable & { openBy: StoredAttempt | null } {

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
-import type { Db, Tx } from '../db/connect.ts';
+import { type Db, preparedOnce, type Tx } from '../db/connect.ts';
 import { type EventData, events, type KeyEventName } from '../db/schema/events.ts';
 import {
   type AttemptResult,
@@ -65,13 +65,14 @@ export function showKey(reader: Reader, identifier: string, viewer: ActorKind = 
   return viewOf(row, reader.clock.nowMs(), viewer);
 }
 
-const eventsOfKey = (db: Db | Tx) =>
+const eventsOfKey = preparedOnce((db) =>
   db
     .select()
     .from(events)
     .where(and(eq(events.about, sql.placeholder('identifier')), eq(events.subject, 'key')))
     .orderBy(asc(events.id))
-    .prepare();
+    .prepare(),
+);
 
 /** The state to which an entry leads; undefined if it leaves the state as it is. */
 const STATE_AFTER = new Map<string, StoredState>([
@@ -107,7 +108,9 @@ function shownToOwner(event: string, detail: EventData | null): EventData | null
 
 const ABOUT_MAILS: readonly string[] = ['approval refused', 'approval not confirmed'];
 
-const viewOfKey = (db: Db | Tx) => selectViews(db, eq(apiKeys.identifier, sql.placeholder('identifier'))).prepare();
+const viewOfKey = preparedOnce((db) =>
+  selectViews(db, eq(apiKeys.identifier, sql.placeholder('identifier'))).prepare(),
+);
 
 /** The matching keys, each with its owner and latest attempt, in one statement. */
 export function selectViews(db: Db | Tx, where: SQL | undefined) {

@@ -2,7 +2,7 @@ import { and, asc, count, eq, gte, inArray, lt, lte, ne, notInArray, sql } from 
 import type { Actor } from '../actor.ts';
 import { DAY_MS, isoTime, systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import { type Db, type Tx, withTables } from '../db/connect.ts';
+import { type Db, preparedOnce, type Tx, withTables } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/migrate.ts';
 import { apiKeys } from '../db/schema/keys.ts';
@@ -160,7 +160,7 @@ export function mailSignIn(
   storeMail(tx, signInNoticeMail(news), { profileId, to: null }, act);
 }
 
-const mailsOfKind = (db: Db | Tx) =>
+const mailsOfKind = preparedOnce((db) =>
   db
     .select({ at: mails.at })
     .from(mails)
@@ -171,14 +171,16 @@ const mailsOfKind = (db: Db | Tx) =>
         gte(mails.at, sql.placeholder('since')),
       ),
     )
-    .prepare();
+    .prepare(),
+);
 
-const usernameOf = (db: Db | Tx) =>
+const usernameOf = preparedOnce((db) =>
   db
     .select({ username: profiles.username })
     .from(profiles)
     .where(eq(profiles.id, sql.placeholder('profileId')))
-    .prepare();
+    .prepare(),
+);
 
 // Sending.
 

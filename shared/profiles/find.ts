@@ -1,8 +1,8 @@
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { Actor } from '../actor.ts';
 import type { SimplifiedProfile } from '../api/bodies.ts';
-import type { Db, Tx } from '../db/connect.ts';
+import { type Db, preparedOnce, type Tx } from '../db/connect.ts';
 import { profileNames, profiles } from '../db/schema/profiles.ts';
 import { AppError, changedSince } from '../errors.ts';
 import { refuseSignedOut } from '../sign-in/sessions.ts';
@@ -19,9 +19,17 @@ const COLUMNS = {
 /** The columns of a profile that keys, sign-ins and versions depend on. The e-mail address is private. */
 export type ProfileRow = Pick<typeof profiles.$inferSelect, keyof typeof COLUMNS>;
 
+const profileById = preparedOnce((db) =>
+  db
+    .select(COLUMNS)
+    .from(profiles)
+    .where(eq(profiles.id, sql.placeholder('id')))
+    .prepare(),
+);
+
 /** Reads a profile by its id; undefined if there is none. */
 export function readProfileRow(db: Db | Tx, id: number): ProfileRow | undefined {
-  return db.select(COLUMNS).from(profiles).where(eq(profiles.id, id)).get();
+  return profileById(db).get({ id });
 }
 
 /** Reads the profile with this folded name. The same statement runs for the empty name, which no profile has. */
