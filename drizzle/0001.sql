@@ -70,6 +70,16 @@ CREATE TABLE `key_usage` (
 	CONSTRAINT "key_usage_counts" CHECK(min(`ok`, `not_found`, `forbidden`, `malformed`, `limited`, `failed`) >= 0)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX `key_usage_day` ON `key_usage` (`day`);
+CREATE INDEX `key_usage_limited` ON `key_usage` (`day`,`limited`) WHERE limited > 0;
+CREATE TABLE `usage_days` (
+	`day` integer PRIMARY KEY NOT NULL,
+	`ok` integer NOT NULL,
+	`not_found` integer NOT NULL,
+	`forbidden` integer NOT NULL,
+	`malformed` integer NOT NULL,
+	`limited` integer NOT NULL,
+	`failed` integer NOT NULL
+) STRICT;
 
 CREATE TABLE `facts` (
 	`name` text PRIMARY KEY NOT NULL,

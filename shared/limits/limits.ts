@@ -45,6 +45,8 @@ export type Limits = {
   look: (account: Account) => void;
   /** What is left of each limit of a key, in their order. */
   levelsOf: (key: LimitedKey) => Level[];
+  /** The keys of which at most this share of a limit was left at their last request. */
+  nearLimits: (share: number) => string[];
   /** Whether something was spent since the last save. `isLast` also stores the time, if anything was ever spent. */
   hasChanges: (isLast?: boolean) => boolean;
   /** What was spent since the last save. A thousand keys take a few milliseconds. */
@@ -82,6 +84,12 @@ export function openLimits(clock: Clock, { keys, lastRow, lastTime }: Stored): L
     spend: (account, count) => spend(state, account, count),
     look: (account) => look(state, account),
     levelsOf: (key) => levelsOf(state, key),
+    nearLimits: (share) =>
+      accounts
+        .values()
+        .filter(({ windows }) => windows.some(({ used, quota }) => quota - used <= share * quota))
+        .map(({ identifier }) => identifier)
+        .toArray(),
     hasChanges: (isLast = false) => state.changed.length > 0 || (isLast && accounts.size > 0),
     changes: () => changesOf(state),
   };

@@ -1,7 +1,7 @@
 import { and, between, desc, eq, inArray, sql } from 'drizzle-orm';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { apiKeys, keyUsage as usage } from '../db/schema/keys.ts';
+import { apiKeys, keyUsage as usage, usageDays } from '../db/schema/keys.ts';
 import { profileNames } from '../db/schema/profiles.ts';
 import type { Deps } from '../deps.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
@@ -9,7 +9,7 @@ import { type Level, type Limits, scarcest } from '../limits/limits.ts';
 import { type MailStatus, readMailStatus } from '../mail/outbox.ts';
 import { type LastImport, readLastImport } from '../profiles/import/report.ts';
 import { readKeyStats } from './stats.ts';
-import { dayOf, eachOutcome, type Outcomes, USAGE_OUTCOMES } from './usage.ts';
+import { dayOf, eachOutcome, type Outcomes } from './usage.ts';
 
 /** A key in a list. The name of the profile is null once it is erased. */
 export type NamedKey = { identifier: string; name: string; profile: string | null };
@@ -24,8 +24,6 @@ type LimitedKey = NamedKey & {
 /** The usage of the service and its pending work, for admins. Days are UTC days. */
 export type Overview = {
   days: ({ day: string } & Outcomes)[];
-  /** The keys with the most requests in these days, each with today's requests. */
-  busiest: (NamedKey & { requests: number; today: number })[];
   limited: LimitedKey[];
   queue: { pending: number; active: number; oldestAtMs: number | null };
   mails: MailStatus;
@@ -40,14 +38,14 @@ export const OVERVIEW_DAYS = 30;
 
 const MAX_LISTED = 10;
 
-/** How many of today's busiest keys are checked for their remaining limits. */
+/** How many keys that seem near a limit are looked at. */
 const CHECKED_KEYS = 200;
 
 /** A key is near a limit if at most this share of the quota is left. */
 const NEAR = 0.2;
 
 /** Reads the overview; requests of the last seconds may be missing. */
-export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf'>): Overview {
+export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf' | 'nearLimits'>): Overview {
   const { db, clock, config } = deps;
   const path = config.databasePath;
   const nowMs = clock.nowMs();
@@ -55,7 +53,6 @@ export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf'>): Over
   const room = readDiskRoom(path);
   return guardDatabase(path, () => ({
     days: readDays(deps, nowMs),
-    busiest: readBusiest(deps, nowMs),
     limited: readLimited(deps, limits, nowMs),
     queue: { pending: states.pending, active: states.Active, oldestAtMs: oldestPendingAt },
     mails: readMailStatus(db, nowMs),
@@ -68,12 +65,10 @@ export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf'>): Over
 function readDays({ db }: Deps, nowMs: number): Overview['days'] {
   const today = dayOf(nowMs);
   const first = today - OVERVIEW_DAYS + 1;
-  const totals = eachOutcome((outcome) => sql`sum(${usage[outcome]})`.mapWith(Number));
   const rows = db
-    .select({ day: usage.day, ...totals })
-    .from(usage)
-    .where(between(usage.day, first, today))
-    .groupBy(usage.day)
+    .select()
+    .from(usageDays)
+    .where(between(usageDays.day, first, today))
     .all();
   return Array.from({ length: OVERVIEW_DAYS }, (_, index) => {
     const found = rows.find(({ day }) => day === first + index);
@@ -81,46 +76,33 @@ function readDays({ db }: Deps, nowMs: number): Overview['days'] {
   });
 }
 
-/** All requests of a row, including refused ones. */
-const ALL = sql.join(
-  USAGE_OUTCOMES.map((outcome) => sql`${usage[outcome]}`),
-  sql` + `,
-);
-
-const NAMED = { identifier: apiKeys.identifier, name: apiKeys.name, profile: profileNames.name };
-
-function readBusiest({ db }: Deps, nowMs: number): Overview['busiest'] {
-  const today = dayOf(nowMs);
-  const requests = sql`sum(${ALL})`.mapWith(Number);
-  return db
-    .select({ ...NAMED, requests, today: sql`sum(iif(${usage.day} = ${today}, ${ALL}, 0))`.mapWith(Number) })
+/** The Active keys that are near or at a limit, or were refused for one today, those with the smallest share left first. */
+function readLimited({ db }: Deps, limits: Pick<Limits, 'levelsOf' | 'nearLimits'>, nowMs: number): LimitedKey[] {
+  const refused = db
+    .select({ identifier: usage.identifier, limited: usage.limited })
     .from(usage)
-    .innerJoin(apiKeys, eq(apiKeys.identifier, usage.identifier))
-    .leftJoin(profileNames, and(eq(profileNames.profileId, apiKeys.profileId), eq(profileNames.position, 0)))
-    .where(between(usage.day, today - OVERVIEW_DAYS + 1, today))
-    .groupBy(apiKeys.identifier)
-    .orderBy(desc(requests), apiKeys.identifier)
+    .where(and(eq(usage.day, dayOf(nowMs)), sql`${usage.limited} > 0`))
+    .orderBy(desc(usage.limited))
     .limit(MAX_LISTED)
     .all();
-}
-
-/** The Active keys used today that are near or at a limit, those with the smallest share left first. */
-function readLimited({ db }: Deps, limits: Pick<Limits, 'levelsOf'>, nowMs: number): LimitedKey[] {
-  const used = db
-    .select({ ...NAMED, rateLimits: apiKeys.rateLimits, refused: usage.limited })
-    .from(usage)
-    .innerJoin(apiKeys, eq(apiKeys.identifier, usage.identifier))
+  const refusedOf = new Map(refused.map(({ identifier, limited }) => [identifier, limited]));
+  const found = [...refusedOf.keys(), ...limits.nearLimits(NEAR).slice(0, CHECKED_KEYS)];
+  const keys = db
+    .select({
+      ...{ identifier: apiKeys.identifier, name: apiKeys.name, profile: profileNames.name },
+      rateLimits: apiKeys.rateLimits,
+    })
+    .from(apiKeys)
     .leftJoin(profileNames, and(eq(profileNames.profileId, apiKeys.profileId), eq(profileNames.position, 0)))
-    .where(and(eq(usage.day, dayOf(nowMs)), inArray(apiKeys.state, ['Active'])))
-    .orderBy(desc(usage.limited), desc(ALL))
-    .limit(CHECKED_KEYS)
+    .where(and(inArray(apiKeys.identifier, found), eq(apiKeys.state, 'Active')))
     .all();
   const share = ({ remaining, quota }: Level) => remaining / quota;
-  return used
+  return keys
     .flatMap(({ rateLimits, ...key }): LimitedKey[] => {
-      const levels = limits.levelsOf({ identifier: key.identifier, rateLimits: rateLimits ?? [] });
-      const level = scarcest(levels);
-      return level !== undefined && (key.refused > 0 || share(level) <= NEAR) ? [{ ...key, level }] : [];
+      const { identifier } = key;
+      const level = scarcest(limits.levelsOf({ identifier, rateLimits: rateLimits ?? [] }));
+      const times = refusedOf.get(identifier) ?? 0;
+      return level !== undefined && (times > 0 || share(level) <= NEAR) ? [{ ...key, refused: times, level }] : [];
     })
     .sort((a, b) => share(a.level) - share(b.level) || b.refused - a.refused)
     .slice(0, MAX_LISTED);

@@ -53,18 +53,26 @@ export function countUsage({ clock, latest, unsaved }: Usage, identifier: string
   tally.lastUsedAt = nowMs;
 }
 
-/** Prepares the statement that adds what was counted to the stored counts, for use in a transaction. */
+/** Prepares the statements that add what was counted to the stored counts, for use in a transaction. */
 export function prepareUsageRows(sqlite: Sqlite): (tallies: readonly Tally[]) => void {
-  const add = sqlite.prepare<undefined, [Tally]>(
+  const added = `ok = ok + excluded.ok, not_found = not_found + excluded.not_found,
+    forbidden = forbidden + excluded.forbidden, malformed = malformed + excluded.malformed,
+    limited = limited + excluded.limited, failed = failed + excluded.failed`;
+  const addToKey = sqlite.prepare<undefined, [Tally]>(
     `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
        VALUES ($identifier, $day, $ok, $notFound, $forbidden, $malformed, $limited, $failed, $lastUsedAt)
-     ON CONFLICT (identifier, day) DO UPDATE SET ok = ok + excluded.ok, not_found = not_found + excluded.not_found,
-       forbidden = forbidden + excluded.forbidden, malformed = malformed + excluded.malformed,
-       limited = limited + excluded.limited, failed = failed + excluded.failed,
-       last_used_at = max(last_used_at, excluded.last_used_at)`,
+     ON CONFLICT (identifier, day) DO UPDATE SET ${added}, last_used_at = max(last_used_at, excluded.last_used_at)`,
+  );
+  const addToDay = sqlite.prepare<undefined, [Tally]>(
+    `INSERT INTO usage_days (day, ok, not_found, forbidden, malformed, limited, failed)
+       VALUES ($day, $ok, $notFound, $forbidden, $malformed, $limited, $failed)
+     ON CONFLICT (day) DO UPDATE SET ${added}`,
   );
   return (tallies) => {
-    for (const tally of tallies) add.run(tally);
+    for (const tally of tallies) {
+      addToKey.run(tally);
+      addToDay.run(tally);
+    }
   };
 }
 
@@ -82,7 +90,9 @@ export function dropOldUsage(sqlite: Sqlite, nowMs: number): boolean {
   const drop = sqlite.query(
     'DELETE FROM key_usage WHERE (identifier, day) IN (SELECT identifier, day FROM key_usage WHERE day <= ? LIMIT ?)',
   );
-  const { changes } = drop.run(dayOf(nowMs) - USAGE_DAYS, MAX_ROWS_PER_STEP);
+  const lastDay = dayOf(nowMs) - USAGE_DAYS;
+  sqlite.query('DELETE FROM usage_days WHERE day <= ?').run(lastDay);
+  const { changes } = drop.run(lastDay, MAX_ROWS_PER_STEP);
   return changes === MAX_ROWS_PER_STEP;
 }
 

@@ -11,6 +11,7 @@ import { DAY_MS } from '../../shared/clock.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { faultOf } from '../../shared/errors.ts';
 import { keyRevision } from '../../shared/keys/record.ts';
+import { dayOf, eachOutcome, prepareUsageRows } from '../../shared/usage/usage.ts';
 import type { Authenticator } from './authenticator.ts';
 import { serverOn, type TestServer } from './http.ts';
 import { countingCodes, enrol, ownerOf, signedIn } from './people.ts';
@@ -218,14 +219,11 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
 /** Records uses for each of the last days: `max / (ago + 1)` were answered, half as many exceeded a limit. */
 export function useKey({ db, clock }: Deps, identifier: string, days: number, max = 900): void {
   const nowMs = clock.nowMs();
-  const today = Math.floor(nowMs / DAY_MS);
-  const insert = db.$client.query(
-    `INSERT INTO key_usage (identifier, day, ok, not_found, forbidden, malformed, limited, failed, last_used_at)
-       VALUES (?, ?, ?, 3, 0, 0, ?, 0, ?)`,
-  );
+  const store = prepareUsageRows(db.$client);
   for (let ago = 0; ago < days; ago++) {
     const ok = Math.round(max / (ago + 1));
-    insert.run(identifier, today - ago, ok, Math.round(ok / 2), nowMs - ago * DAY_MS);
+    const counts = { ...eachOutcome(() => 0), ok, notFound: 3, limited: Math.round(ok / 2) };
+    store([{ identifier, day: dayOf(nowMs) - ago, ...counts, lastUsedAt: nowMs - ago * DAY_MS }]);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { LastImport } from '../../../shared/profiles/import/report.ts';
 import { bytesText, countText, numberText } from '../../../shared/text.ts';
-import { type NamedKey, OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/usage/overview.ts';
+import { OVERVIEW_DAYS, type Overview, readOverview } from '../../../shared/usage/overview.ts';
 import { countAnswered, countRequests } from '../../../shared/usage/usage.ts';
 import { type Html, html, userText } from '../../html.ts';
 import { joined, keyLink, limitText, nameOf } from '../html/key-facts.ts';
@@ -13,7 +13,7 @@ import { adminKeyPath, QUEUE_PATH } from './parts.ts';
 export function overview(context: PageContext): Page {
   const { nowMs } = context;
   const found = readOverview(context.access, context.services.limits);
-  const { days, limited, busiest, lastImport, lastFeed, mails, disk } = found;
+  const { days, limited, lastImport, lastFeed, mails, disk } = found;
   const state = [
     ...(mails.undelivered.length === 0 ? ['All mails delivered'] : []),
     ...(lastImport === null ? ['Nothing imported yet'] : [importText(lastImport, nowMs)]),
@@ -27,8 +27,7 @@ ${disk?.isLow ? html`<p class="note">Low disk space, ${bytesText(disk.freeBytes)
 ${undelivered(context, mails, nowMs)}
 ${figures(context, found)}
 ${usageChart({ days }, `API requests, last ${OVERVIEW_DAYS} days`)}
-${keyLines(context, 'Near or at a limit', limited.map(limitedLine))}
-${keyLines(context, 'Busiest keys', busiest.map(busiestLine))}`,
+${keyLines(context, limited)}`,
   };
 }
 
@@ -74,26 +73,15 @@ function importText({ at, by, lines, refused }: LastImport, nowMs: number): Html
   return html`${countText(lines, 'line')} imported by ${userText(by)} ${relativeTime(Date.parse(at), nowMs)}${left}`;
 }
 
-type Line = { key: NamedKey; about: Html };
-
-function limitedLine({ level, refused, ...key }: Overview['limited'][number]): Line {
-  const left = `${numberText(level.remaining)} left of ${limitText(level)}`;
-  const over = refused === 0 ? '' : html` · <span class="warn">${countText(refused, 'request')} refused today</span>`;
-  return { key, about: html`${left}${over}` };
-}
-
-function busiestLine({ requests, today, ...key }: Overview['busiest'][number]): Line {
-  const now = today === 0 ? '' : `, ${numberText(today)} today`;
-  return { key, about: html`${countText(requests, 'request')} in ${String(OVERVIEW_DAYS)} days${now}` };
-}
-
-/** A list of keys; nothing without any. */
-function keyLines(context: PageContext, title: string, lines: readonly Line[]): Html {
-  if (lines.length === 0) return html``;
+/** The keys that are near or at a limit; nothing without any. */
+function keyLines(context: PageContext, limited: Overview['limited']): Html {
+  if (limited.length === 0) return html``;
   const linkTo = adminKeyPath(context);
-  const items = lines.map(({ key, about }) => {
+  const items = limited.map(({ level, refused, ...key }) => {
     const whose = key.profile === null ? [] : [userText(key.profile)];
-    return html`<li class="key"><div><h3><a href="${linkTo(key.identifier)}">${nameOf(key)}</a></h3><p>${joined([...whose, html`<code>${key.identifier}</code>`])}</p></div><p>${about}</p></li>`;
+    const left = `${numberText(level.remaining)} left of ${limitText(level)}`;
+    const over = refused === 0 ? '' : html` · <span class="warn">${countText(refused, 'request')} refused today</span>`;
+    return html`<li class="key"><div><h3><a href="${linkTo(key.identifier)}">${nameOf(key)}</a></h3><p>${joined([...whose, html`<code>${key.identifier}</code>`])}</p></div><p>${left}${over}</p></li>`;
   });
-  return html`<section><h2>${title}</h2><ul class="list">${items}</ul></section>`;
+  return html`<section><h2>Near or at a limit</h2><ul class="list">${items}</ul></section>`;
 }
