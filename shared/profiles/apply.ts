@@ -144,9 +144,8 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
       addNames(id, names);
       return 'imported';
     }
-    if (row.profile !== held.row.profile) before ??= profileIn(held);
     const { row: old } = held;
-    const isBanChanged = before !== null && before.banned !== profile.banned;
+    const isBanChanged = (old.banned === 1) !== profile.banned;
     const isRenamed = !isSameNames(held.names, names);
     const isMoved = isRenamed || row.email !== old.email || row.authId !== old.authId || isBanChanged;
     if (isMoved || free !== undefined) {
@@ -160,7 +159,7 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
     released.delete(id);
     const isShownOtherwise = before !== null && before.displayName !== profile.displayName;
     if (isRenamed || isShownOtherwise || row.email !== old.email) onKeys.rename(tx, id);
-    if (!merge) remarkOn(line, held, before, remarks);
+    if (!merge) remarkOn(line, held, row, remarks);
     if (old.email !== null && !isSameAddress(old.email, row.email)) {
       if (line.email === undefined) remarks.unaddressed++;
       onKeys.readdress(tx, { profileId: id, formerEmail: old.email }, nowMs);
@@ -218,7 +217,7 @@ function prepareStatements(sqlite: Sqlite) {
   // Shifted to fit into a JavaScript integer.
   const random = 'random() >> 11';
   return {
-    row: sqlite.query<HeldRow, [number]>(`SELECT ${ROW_COLUMNS} FROM profiles WHERE id = ?`),
+    row: sqlite.query<HeldRow, [number]>(`SELECT ${ROW_COLUMNS}, banned FROM profiles WHERE id = ?`),
     names: sqlite.query<Name, [number]>(
       'SELECT name, folded FROM profile_names WHERE profile_id = ? ORDER BY position',
     ),
@@ -262,10 +261,12 @@ function isSameNames(before: readonly Name[], wanted: readonly Name[]): boolean 
   return before.length === wanted.length && wanted.every(({ name }, index) => before[index]?.name === name);
 }
 
-function remarkOn(line: Line, held: Held, before: Profile | null, { lost }: Remarks): void {
+function remarkOn(line: Line, held: Held, row: Row, { lost }: Remarks): void {
   if (line.links == null && held.row.links !== NO_LINKS) lost.links++;
-  if (line.badges == null && before !== null && before.badges.length > 0) lost.badges++;
-  if (line.assets == null && before !== null && Object.keys(before.assets).length > 0) lost.assets++;
+  if ((line.badges != null && line.assets != null) || row.profile === held.row.profile) return;
+  const { badges, assets } = profileIn(held);
+  if (line.badges == null && badges.length > 0) lost.badges++;
+  if (line.assets == null && Object.keys(assets).length > 0) lost.assets++;
 }
 
 function refused(refusal: Refusal): Outcome {

@@ -15,13 +15,13 @@ export type Row = {
   showOnLeaderboard: number;
 };
 
-/** A row, and when it was written (milliseconds since 1970). */
-export type HeldRow = Row & { writtenAt: number };
+/** A row, when it was written (milliseconds since 1970), and the generated column `banned`. */
+export type HeldRow = Row & { writtenAt: number; banned: number };
 
 /** A username or an alias with its folded form. */
 export type Name = { name: string; folded: string };
 
-/** The columns of {@link HeldRow}. */
+/** The columns of {@link HeldRow} but `banned`. */
 export const ROW_COLUMNS = `id, profile, links, email, auth_id AS authId, followers_count AS followersCount,
   show_followers_count AS showFollowersCount, show_on_leaderboard AS showOnLeaderboard, written_at AS writtenAt`;
 
