@@ -45,21 +45,26 @@ export function makeFileLike(like: string, path: string): void {
  */
 export function foreignOwner(path: string): string | null {
   const file = resolve(path);
-  let folder: string | null = null;
+  let isFolderFound = false;
   let access = R_OK | W_OK;
   for (let at = file; ; at = dirname(at)) {
-    if (at !== file && folder === null && existsSync(at)) folder = at;
+    if (at !== file) isFolderFound ||= existsSync(at);
     const uid = ownerWithout(at, access);
     // Nothing should run as root only because a volume was mounted with a folder of root's.
     if (uid !== null) {
       const [owner, user] = [userName(uid), userName()];
-      const give = `give it the folder, as root: "chown -R ${process.geteuid?.()} ${folder ?? dirname(at)}".`;
+      const own =
+        at === file ? 'this file' : at === dirname(file) ? 'this folder, if it is only for the database' : null;
+      const give =
+        own === null
+          ? `make a folder for the database, as root: "install -d -m 0700 -o ${process.geteuid?.()} ${dirname(file)}".`
+          : `give it ${own}, as root: "chown ${process.geteuid?.()} ${at}".`;
       const help = uid === 0 ? give : `run it as ${owner}, for example with "sudo -u ${owner}".`;
       return `${at} belongs to the user ${owner}, and this runs as ${user}, who may not access it; ${help}`;
     }
     if (at === dirname(at)) return null;
     // New files are made in the folder of the database, or in the first above it that exists.
-    access = folder === null ? W_OK | X_OK : X_OK;
+    access = isFolderFound ? X_OK : W_OK | X_OK;
   }
 }
 

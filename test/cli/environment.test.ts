@@ -96,7 +96,15 @@ test.skipIf(!canBeNobody)(
       const { stderr } = Bun.spawnSync([...asNobody, ...profilectlWords(words)], { env: commandEnvironment() });
       return stderr.toString().trim();
     };
-    expect(run('serve', '--db', closed as string)).toEndWith(`give it the folder, as root: "chown -R 65534 ${roots}".`);
+    expect(run('serve', '--db', closed as string)).toEndWith(
+      `give it this folder, if it is only for the database, as root: "chown 65534 ${roots}".`,
+    );
+    // Never the folder above, which may be /var/lib.
+    const own = join(roots, 'own');
+    chmodSync(roots, 0o755);
+    expect(run('serve', '--db', join(own, 'p.db'))).toEndWith(
+      `make a folder for the database, as root: "install -d -m 0700 -o 65534 ${own}".`,
+    );
     const backup = join(roots, 'backup.db');
     expect(run('db', 'backup', backup, '--db', open as string)).toBe(
       `${backup} can't be written by nobody (EACCES); choose another folder.`,
