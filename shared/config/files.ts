@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { realPath } from '../db/file.ts';
 import { AppError } from '../errors.ts';
+import { shellWord } from '../text.ts';
 
 /** A file that a person has named by the flag or variable `name`; `code` is the code of its errors. */
 export type SmallFile = { name: string; path: string; maxKib: number; code: 'bad_config' | 'usage' };
@@ -61,14 +62,17 @@ export function looseMode(path: string): string | null {
     const { mode } = statSync(path);
     if ((mode & OTHERS) === 0) return null;
     const octal = (mode & 0o777).toString(8);
-    return `${path} is open to all users of this machine (mode ${octal}); run "chmod o-rwx" on it.`;
+    return `${path} is open to all users of this machine (mode ${octal}); run "chmod o-rwx ${shellWord(path)}".`;
   } catch {
     return null;
   }
 }
 
-/** A sentence for each of the database's files, and for its folder, that other users can read or write. */
+/**
+ * A sentence for the database and for its folder, if other users can read or write them. SQLite gives the write-ahead log the
+ * mode of the database and removes it, so it is named only if it alone is open.
+ */
 export function looseModes(databasePath: string): string[] {
   const file = realPath(databasePath);
-  return [dirname(file), file, `${file}-wal`].flatMap((path) => looseMode(path) ?? []);
+  return [looseMode(dirname(file)), looseMode(file) ?? looseMode(`${file}-wal`)].filter((text) => text !== null);
 }

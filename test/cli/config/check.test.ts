@@ -83,7 +83,7 @@ describe('config check', () => {
     expect(code).toBe(0);
     for (const name of ['env', 'url', 'token']) {
       expect(warnings).toContain(
-        `${join(folder, name)} is open to all users of this machine (mode 644); run "chmod o-rwx" on it.`,
+        `${join(folder, name)} is open to all users of this machine (mode 644); run "chmod o-rwx ${join(folder, name)}".`,
       );
     }
     expect(warnings.at(-1)).toContain('written to the folder mails');
