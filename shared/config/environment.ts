@@ -59,7 +59,11 @@ export function parseEnvFile(path: string, text: string): Source {
     if (/^\s*(?:#|$)/.test(line)) continue;
     const [, name, value = ''] = /^\s*([A-Z][A-Z0-9_]*)=(.*?)\s*$/.exec(line) ?? [];
     if (name === undefined)
-      throw fault(/^\s*export\s/.test(line) ? 'leave out "export"' : 'write NAME=value, without blanks around "="');
+      throw fault(
+        /^\s*export\s/.test(line)
+          ? 'leave out "export"'
+          : 'write NAME=value, with the name in capitals and no blanks around "="',
+      );
     if (!(name in VARIABLES)) {
       throw fault(`${name} is not a variable of this program; there are ${Object.keys(VARIABLES).join(', ')}`);
     }
