@@ -34,6 +34,7 @@ The program contains Bun and the npm packages that bun.lock names, which have th
 
 const [out = 'dist/release', ...wanted] = process.argv.slice(2);
 const targets = Object.keys(TARGETS) as Target[];
+if (out.startsWith('-')) throw new Error(`Use: bun run release [folder] [${targets.join(' | ')}]…`);
 const unknown = wanted.find((name) => !targets.some((target) => target === name));
 if (unknown !== undefined) throw new Error(`Unknown target "${unknown}"; the targets are ${targets.join(', ')}.`);
 
@@ -89,9 +90,9 @@ function makeArchive(folder: string, target: Target, program: string): string {
 function makeDeb(folder: string, architecture: string, program: string): string {
   copy(program, join(folder, 'usr/bin/profilectl'), 0o755);
   for (const path of FILES) {
-    const shared = path.startsWith('deploy/') ? 'usr/share/profile-lookup' : 'usr/share/doc/profile-lookup';
-    copy(join(PROJECT, path), join(folder, shared, path), modeOf(path));
     const name = path.replace('deploy/', '');
+    if (name === path) copy(join(PROJECT, path), join(folder, 'usr/share/doc/profile-lookup', path));
+    if (name === 'Caddyfile') copy(join(PROJECT, path), join(folder, 'usr/share/profile-lookup', path));
     // Files installed by hand belong in /usr/local, those of a package in /usr.
     const text = () => readFileSync(join(PROJECT, path), 'utf8').replaceAll('/usr/local/', '/usr/');
     if (/\.(service|timer)$/.test(name)) add(join(folder, 'usr/lib/systemd/system', name), text());
