@@ -58,7 +58,7 @@ export function addToken(deps: Deps, wanted: NewToken, by: Actor): TokenView & {
     const atMs = deps.clock.nowMs();
     const held = tx.select().from(backendTokens).where(eq(backendTokens.folded, folded)).get();
     if (held !== undefined) {
-      const sentence = `There is already a token of ${held.name}, ${held.identifier}: remove it first with "profilectl tokens remove", or choose another name.`;
+      const sentence = `There is already a token of ${held.name}: remove it first with "profilectl tokens remove ${held.identifier}", or choose another name.`;
       throw new AppError('refused', sentence);
     }
     const added = { identifier, name, folded, tokenHash: hashOf(token), rights, excludesContactFields, addedAt: atMs };

@@ -27,7 +27,7 @@ server's uptime and rate of requests. Warnings do not change the exit code.
 Examples:
   profilectl status
   profilectl status --all
-  profilectl status --json | jq -r '.warnings[]'`,
+  profilectl status --json`,
     )
 
     .action(async ({ all = false }: { all?: boolean }, command: Command) => {
@@ -87,7 +87,7 @@ function statusText(
 }
 
 function lastBackupText(last: Status['lastBackup'], nowMs: number): string {
-  return last === null ? 'none' : `${ageText(last.at, nowMs)} ago, to ${last.file}`;
+  return last === null ? 'none' : `${ageText(last.at, nowMs)} ago`;
 }
 
 function environmentText({ user, files }: Origin, isRunning: boolean): string {

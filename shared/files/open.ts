@@ -55,8 +55,7 @@ export function openDatabase(path: string, mode: OpenMode, onCopied = (_copy: st
 }
 
 function missingDatabase(path: string, mode: OpenMode): AppError {
-  const make =
-    'Create one with "profilectl profiles import" or "profilectl serve", or name another with --db or DATABASE_PATH.';
+  const make = 'An import or "profilectl serve" creates one; --db or DATABASE_PATH names another.';
   const mount =
     "No database is created, because DATABASE_MUST_EXIST is on: mount the database's volume, or set the variable to off for the first start.";
   const missing = `There is no database at ${path}. ${mode === 'serve' ? mount : make}`;

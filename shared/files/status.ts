@@ -112,8 +112,7 @@ function countAll(db: Db, nowMs: number): { total: number; banned: number } {
 }
 
 function backupWarning(last: LastBackup | null, nowMs: number): string[] {
-  if (last === null)
-    return ['No backup has been made by a timer; "profilectl db backup --scheduled <file>" is for that.'];
+  if (last === null) return ['No timer has made a backup yet; "Backups" in docs/install.md sets one up.'];
   const days = Math.floor((nowMs - Date.parse(last.at)) / DAY_MS);
   return days < PATIENCE_DAYS ? [] : [`The last backup by a timer is ${days} days old.`];
 }

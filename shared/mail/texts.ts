@@ -255,7 +255,7 @@ export function requestMail(news: RequestNews): Text {
     'Then approve it:',
     code(`profilectl keys approve ${identifier}`),
     'Or reject it:',
-    code(`profilectl keys reject ${identifier} --reason "..."`),
+    code(`profilectl keys reject ${identifier}`),
   ]);
 }
 

@@ -12,6 +12,7 @@ import { parseInput } from '../keys/fields.ts';
 import { textInput } from '../keys/inputs.ts';
 import { mailAdmins } from '../mail/outbox.ts';
 import { enrolmentMail } from '../mail/texts.ts';
+import { shellWord } from '../text.ts';
 import { agentText, beginSignIn, type Client, refuseSignedOut, type Session } from './sessions.ts';
 import { makeTicket, newToken, readTicket, useTicket } from './tickets.ts';
 import {
@@ -245,7 +246,7 @@ export function removePasskey({ db, clock }: Deps, session: Session, id: number)
     if (all.length === 1) {
       throw new AppError(
         'refused',
-        'This is your last passkey; to end your access, run "profilectl admins remove" on the server itself.',
+        `This is your last passkey; to end your access, run "profilectl admins remove ${shellWord(admin.name)}" on the server itself.`,
       );
     }
     tx.delete(passkeys).where(eq(passkeys.id, id)).run();

@@ -39,7 +39,7 @@ ${add}
 <p class="soft">To see where you are signed in, and to sign out elsewhere, go to <a href="${to('/developers/sessions')}">Your sign-ins</a>.</p></section>
 <section class="stack"><h2>Admins</h2>
 ${adminList(admins, nowMs)}
-<p class="soft">Admins are added and removed on the machine that runs the service, with <code>profilectl admins</code>.</p></section>`,
+<p class="soft">Admins are added and removed on the machine that runs the service; <code>profilectl admins --help</code> there lists the commands.</p></section>`,
   };
 }
 

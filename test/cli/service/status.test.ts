@@ -49,7 +49,7 @@ describe('status without a running server', () => {
     expect(found.queue.pending).toBe(1);
     expect(found.warnings).toEqual([
       'MAIL_URL is not set: no key can be approved.',
-      'No backup has been made by a timer; "profilectl db backup --scheduled <file>" is for that.',
+      'No timer has made a backup yet; "Backups" in docs/install.md sets one up.',
       `These keys expire within 30 days: ${identifier}.`,
       'The server is not running.',
     ]);
@@ -174,7 +174,7 @@ describe('status with a running server', () => {
     const server = await startServerProcess(base);
     const variables = { ...base, PORT: String(server.port) };
     const shown = async () => (await runCommand(['status'], { variables })).stdout.replace(ABOUT_DISK, '');
-    expect(await shown()).toMatch(/^Warning: No backup has been made by a timer; .*\n$/);
+    expect(await shown()).toMatch(/^Warning: No timer has made a backup yet; .*\n$/);
     const backup = ['db', 'backup', '--scheduled', join(deps.folder, 'backup.db'), '--db', databasePath];
     expect((await runCommand(backup)).code).toBe(0);
     expect(await shown()).toBe('All well.\n');

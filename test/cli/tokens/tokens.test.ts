@@ -82,7 +82,7 @@ describe('profilectl tokens', () => {
     expect(await run('tokens', 'add', 'BACKEND', '--right', 'profiles')).toEqual({
       code: 1,
       stdout: '',
-      stderr: `There is already a token of Backend, ${identifier}: remove it first with "profilectl tokens remove", or choose another name.\n`,
+      stderr: `There is already a token of Backend: remove it first with "profilectl tokens remove ${identifier}", or choose another name.\n`,
     });
     const found = readBackendToken(access.db, token);
     if (found !== null) noteTokenUse(access, found);
