@@ -18,7 +18,7 @@ export const HANDSHAKE_MS = 500;
 const STEP_MS = 10;
 
 /** How long a connection may be idle, even in the middle of a request body, before it is closed. */
-export const IDLE_SECONDS = 10;
+const IDLE_SECONDS = 10;
 
 /**
  * Bun itself answers longer bodies with an empty 413. Shorter ones that are too long are refused with a sentence by those who
@@ -38,7 +38,7 @@ export type Listener = {
 };
 
 /** How a request is answered; `error` is called if `fetch` throws, which should never happen. */
-export type Answering = {
+type Answering = {
   fetch: (request: Request) => Response | Promise<Response>;
   error: (error: unknown) => Response;
 };

@@ -84,7 +84,7 @@ export async function performAndPrint<Input extends object>(
 }
 
 /** Prints a key's identifier and state to stdout, or the whole key with `--json`. */
-export async function printKey(context: KeysContext, identifier: string): Promise<void> {
+async function printKey(context: KeysContext, identifier: string): Promise<void> {
   const key = await readKey(context, identifier);
   if (context.json) printJson(key);
   else print(`${key.identifier} ${key.state}`, paintStates);

@@ -8,7 +8,7 @@ import { credentialsOf } from '../http/with-key.ts';
 import { METRICS_TYPE, type Metrics } from '../observability/metrics.ts';
 
 /** The refusals of requests without METRICS_TOKEN, also used for the OpenAPI document. */
-export const METRICS_REFUSALS = {
+const METRICS_REFUSALS = {
   no_credentials: new AppError(
     'no_credentials',
     'The value of METRICS_TOKEN is required, sent as "Authorization: Bearer <token>".',

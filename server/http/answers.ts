@@ -81,7 +81,7 @@ export const ERROR_STATUSES: readonly number[] = [
 ].sort((a, b) => a - b);
 
 /** A refusal as clients receive it. */
-export type PublicRefusal = {
+type PublicRefusal = {
   code: ErrorCode;
   status: number;
   body: z.infer<typeof ErrorBody>;

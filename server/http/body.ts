@@ -4,7 +4,7 @@ import { AppError } from '../../shared/errors.ts';
 export const MAX_BODY_BYTES = 65_536;
 
 /** A kind of body: its media type, and the refusals of other types, of bodies that are too long, and of malformed ones. */
-export type BodyKind = {
+type BodyKind = {
   type: RegExp;
   other: 'not_a_form' | 'not_json';
   tooLong: 'form_too_long' | 'body_too_long';

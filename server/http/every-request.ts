@@ -33,7 +33,7 @@ export function requestState(serving: Serving) {
 }
 
 /** {@link requestState} for requests whose refusals are JSON. */
-export function everyRequest(serving: Serving) {
+function everyRequest(serving: Serving) {
   return new Elysia({ name: 'every-request' })
     .use(requestState(serving))
     .onError(({ error, state, set }) => {

@@ -40,7 +40,7 @@ export function admit(limits: Limits, quota: Quota, cost: number): void {
 }
 
 /** The refusal of a request that costs `cost`, for which the limits `full` have no room for `seconds`. */
-export function rateLimited(full: readonly RateLimit[], cost: number, seconds: number): AppError {
+function rateLimited(full: readonly RateLimit[], cost: number, seconds: number): AppError {
   const limits = full.map((limit) => rateLimitWords(limit)).join(' and ');
   const isOne = full.length === 1 && full[0]?.quota === 1;
   const what = cost === 1 ? `${isOne ? 'is' : 'are'} used up` : `leave no room for ${cost}`;

@@ -13,7 +13,7 @@ import type { Quota } from './quota.ts';
 import type { Transport } from './transport.ts';
 
 /** The part of Bun's server that knows connections: their remote address, and their idle timeout in seconds. */
-export type Connections = {
+type Connections = {
   requestIP: (request: Request) => { address: string } | null;
   timeout: (request: Request, seconds: number) => void;
 };

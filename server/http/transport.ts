@@ -76,7 +76,7 @@ export function normaliseAddress(address: string): string {
 }
 
 /** Whether a normalised IP address is a trusted proxy. */
-export type IsProxy = (address: string) => boolean;
+type IsProxy = (address: string) => boolean;
 
 /** Creates the check for a list. It caches its last result, because nearly all requests come through the same proxy. */
 export function proxyCheck(proxies: BlockList): IsProxy {

@@ -47,7 +47,7 @@ export function withPermission(serving: Serving, permission: Permission, spends:
 }
 
 /** The refusal if a key lacks a permission. */
-export function lackOf(permission: Permission): AppError {
+function lackOf(permission: Permission): AppError {
   return new AppError('insufficient_scope', `This API key lacks the permission ${permission}.`, { scope: permission });
 }
 

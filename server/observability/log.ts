@@ -4,7 +4,7 @@ import { isoTime, within } from '../../shared/clock.ts';
 import { LOG_LEVELS, type LogLevel } from '../../shared/config/config.ts';
 
 /** The facts of a request that are logged. */
-export type LoggedRequest = {
+type LoggedRequest = {
   readonly requestId: string;
   readonly key: { readonly identifier: string } | null;
   readonly method: string;

@@ -4,7 +4,7 @@ import { type Source, VARIABLES } from './config.ts';
 import { readSmallText } from './files.ts';
 
 /** The variables of a process, with their origins. */
-export type Environment = {
+type Environment = {
   /** The effective values. */
   source: Source;
   /** The values with which the process started. */

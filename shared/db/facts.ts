@@ -2,7 +2,7 @@ import { DAY_MS } from '../clock.ts';
 import type { Sqlite } from './connect.ts';
 
 /** Single facts that belong to the database. */
-export type FactName = 'vacuum wanted' | 'last backup' | 'last import' | 'last feed' | 'sign-in mails held back at';
+type FactName = 'vacuum wanted' | 'last backup' | 'last import' | 'last feed' | 'sign-in mails held back at';
 
 /** Reads a fact; null if it is not stored. */
 export function readFact(sqlite: Sqlite, name: FactName): string | null {

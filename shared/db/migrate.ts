@@ -83,7 +83,7 @@ function applyMissing(
 }
 
 /** Applies the migrations that a file lacks, inside the caller's transaction. */
-export function applyMigrations(sqlite: Sqlite, migrations: readonly string[]): void {
+function applyMigrations(sqlite: Sqlite, migrations: readonly string[]): void {
   for (const migration of migrations.slice(schemaVersion(sqlite))) sqlite.run(migration);
   sqlite.run(`PRAGMA user_version = ${migrations.length}`);
 }

@@ -20,9 +20,6 @@ export type Reader = {
   openedAtMs: number;
 };
 
-/** Receives a sentence for the operator's log, and the underlying error. */
-export type ReportFault = (sentence: string, cause: unknown) => void;
-
 /** No request starts in a view older than this, even if a turn is long: servers must see a change within 10 ms. */
 const MAX_VIEW_MS = 5;
 

@@ -102,7 +102,7 @@ export function lockForServing(databasePath: string): { close: () => void } {
 }
 
 /** Throws `refused` while a server runs on this database. */
-export function refuseServed(databasePath: string): void {
+function refuseServed(databasePath: string): void {
   if (isServed(databasePath)) throw alreadyServed(databasePath);
 }
 

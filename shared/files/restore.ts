@@ -22,7 +22,7 @@ import { copyInto, fileTime, removeUnfinished, syncPath, type Verified, verifyFi
 import { lockForServing } from './open.ts';
 
 /** A restore that is ready to run: the backup is intact, and no server can start until `release`. */
-export type Restore = {
+type Restore = {
   source: Verified;
   /**
    * Replaces the database with the backup, and logs that there. After an error the database is unchanged. Everybody is
@@ -198,7 +198,7 @@ export type Kept = {
 };
 
 /** Reads what is ended in a database. Throws SQLite's errors. */
-export function readEnded(sqlite: Sqlite): Ended {
+function readEnded(sqlite: Sqlite): Ended {
   const db = withTables(sqlite);
   const nowMs = systemClock.nowMs();
   const hex = (rows: { bytes: Buffer }[]) => new Set(rows.map(({ bytes }) => bytes.toString('hex')));
@@ -233,7 +233,7 @@ function bannedIn(db: Db): number[] {
  * Ends in the copy of a backup what is ended in the database that it replaces. If that is unknown (null), everything
  * stays as it is in the backup, and all its admins and tokens are returned: some may have been removed since.
  */
-export function keepEnded(copy: Sqlite, ended: Ended | null, { by, config }: { by: Actor; config: MailConfig }): Kept {
+function keepEnded(copy: Sqlite, ended: Ended | null, { by, config }: { by: Actor; config: MailConfig }): Kept {
   const db = withTables(copy);
   const kept: Kept = { erased: [], banned: [], keys: [], admins: [], passkeys: [], tokens: [] };
   const atMs = systemClock.nowMs();

@@ -31,7 +31,7 @@ export type EffectsOnKeys = {
 };
 
 /** The stored fields that a backend without contact data may not change. */
-export type Guarded = Pick<Profile, 'email' | 'authId' | 'banned'>;
+type Guarded = Pick<Profile, 'email' | 'authId' | 'banned'>;
 
 /** How the lines of an import are applied. */
 export type ApplyOptions = {

@@ -12,7 +12,7 @@ export const PAGE_BOUNDS = { minLimit: 1, maxLimit: 100, defaultLimit: 50, maxOf
  * A page of the leaderboard: `{"leaderboard":[…],"limit","offset","total"}`. `next` is the position after its last
  * entry, `total` the number of profiles on the leaderboard.
  */
-export type BoardPage = { body: string; next: number; total: number };
+type BoardPage = { body: string; next: number; total: number };
 
 /** Reads a page of the leaderboard. Throws `busy` if the database is locked. */
 export type Leaderboard = (limit: number, offset: number) => BoardPage;

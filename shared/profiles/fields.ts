@@ -7,7 +7,7 @@ import { authIdFault, nameFault } from './name.ts';
 // needs only an entry here.
 
 /** An entry of the table of fields of a profile. */
-export type Field = {
+type Field = {
   /** What a line of an import may have. */
   line: z.ZodType;
   /** What clients get; null for a private field. */

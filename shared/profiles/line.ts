@@ -21,7 +21,7 @@ export type Dropped = { field: string; reason: string };
 export type ProfileLine = { id: number; fields: Line | null; dropped: readonly Dropped[] };
 
 /** Why a line is refused, and its id, null if it can't be parsed. */
-export type LineRefusal = Refusal & { id: number | null };
+type LineRefusal = Refusal & { id: number | null };
 
 /** The refusal of the whole line. */
 export function wholeLine(reason: string, sum = reason): Refusal {

@@ -31,7 +31,7 @@ export type ListedProfile = {
 const LAST_CHARACTERS = '\u{10FFFF}'.repeat(NAME_MAX_CODE_POINTS);
 
 /** The first and the last possible folded name with this beginning. */
-export function firstNames(begins: string): [first: string, last: string] {
+function firstNames(begins: string): [first: string, last: string] {
   const folded = foldName(begins);
   return [folded, folded + LAST_CHARACTERS];
 }

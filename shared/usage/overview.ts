@@ -12,7 +12,7 @@ import { readKeyStats } from './stats.ts';
 import { dayOf, eachOutcome, type Outcomes } from './usage.ts';
 
 /** A key in a list. The name of the profile is null once it is erased. */
-export type NamedKey = { identifier: string; name: string; profile: string | null };
+type NamedKey = { identifier: string; name: string; profile: string | null };
 
 /** A key that is near or at a limit, or had requests refused for one today. */
 type LimitedKey = NamedKey & {

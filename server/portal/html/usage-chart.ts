@@ -9,7 +9,7 @@ import {
 import { type Html, html } from '../../html.ts';
 
 /** The labels of the outcomes of requests. */
-export const OUTCOME_WORDS: Readonly<Record<UsageOutcome, string>> = {
+const OUTCOME_WORDS: Readonly<Record<UsageOutcome, string>> = {
   ok: 'Successful',
   notFound: 'Not found',
   forbidden: 'Without permission',

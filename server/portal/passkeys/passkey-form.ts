@@ -20,7 +20,7 @@ export const PASSKEY_SCRIPTS: readonly string[] = [script];
 export const WITHOUT_SCRIPT: Html = html`<p class="note" id="without-script">Passkeys need JavaScript: enable it for this page, then reload.</p>`;
 
 /** A form that its script sends with a passkey: with a new one after the button, with one that exists at once. */
-export type PasskeyForm = {
+type PasskeyForm = {
   action: string;
   button: Button;
   parts: readonly Html[];

@@ -15,10 +15,10 @@ import { chunksOf, type ImportSource, nameOf, type Rejects, sizeOf, sourceFault,
 import { createLineSplitter, type SplitLine } from './split.ts';
 
 /** The progress of an import; `totalBytes` is null if unknown. */
-export type Progress = { lines: number; bytes: number; totalBytes: number | null };
+type Progress = { lines: number; bytes: number; totalBytes: number | null };
 
 /** How long a batch holds the write lock and the thread; `ready` resolves once one may begin. */
-export type Pace = { lockMs: number; ready: () => Promise<void> };
+type Pace = { lockMs: number; ready: () => Promise<void> };
 
 /** The options of pruning. */
 export type PruneOptions = {
@@ -434,7 +434,7 @@ function listCandidates(sqlite: Sqlite) {
 }
 
 /** The error that ended an import; if lines were already applied, a `done_in_part` that also says how many. */
-export function withImportedCount(error: unknown, lines: number): unknown {
+function withImportedCount(error: unknown, lines: number): unknown {
   if (!(error instanceof AppError) || error.code === 'cancelled' || lines === 0) return error;
   const imported = lines === 1 ? '1 line was imported' : `${lines} lines were imported`;
   const sentence = error.message.replace(/(; this step wrote nothing)?\.$/, `; ${imported}$1.`);

@@ -11,7 +11,7 @@ import type { Dropped, Refusal } from '../line.ts';
 export type RefusedLine = { line: number; id: number | null; field: string | null; reason: string };
 
 /** What was left out of lines: how often, and the first UIDs. */
-export type DroppedCount = Dropped & { count: number; ids: number[] };
+type DroppedCount = Dropped & { count: number; ids: number[] };
 
 /** The result of an import, exactly as `profiles import --json` prints it. */
 export type ImportResult = {
@@ -28,7 +28,7 @@ export type ImportResult = {
 };
 
 /** Further details of an import for people. */
-export type ImportDetails = {
+type ImportDetails = {
   /** Lines read, without blank ones. */
   lines: number;
   blank: number;
@@ -58,8 +58,6 @@ const MAX_IDS = 10;
 const OTHER: Dropped = { field: '…other', reason: 'other fields and reasons' };
 const MAX_REASONS = 50;
 const OTHER_REASONS = 'other reasons';
-
-export type ImportReport = ReturnType<typeof createImportReport>;
 
 /**
  * Collects the results of an import in bounded memory, whatever the file contains. `onRefused` is called for all refused

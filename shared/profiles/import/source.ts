@@ -108,7 +108,7 @@ export function sourceFault(source: ImportSource, error: unknown): AppError | nu
 }
 
 /** Throws `refused` if the file does not exist, is a folder, or may not be read. */
-export function checkSource(path: string): void {
+function checkSource(path: string): void {
   try {
     accessSync(path, constants.R_OK);
   } catch (error) {

@@ -9,7 +9,7 @@ export type SplitLine =
   | { number: number; fault: string; raw: Uint8Array | null };
 
 /** Splits chunks of bytes into lines. Between chunks it holds at most one line. */
-export type LineSplitter = {
+type LineSplitter = {
   /** Returns the lines that end in this chunk. */
   push: (chunk: Uint8Array) => SplitLine[];
   /** Returns the last line, if the file doesn't end with a line end. */
