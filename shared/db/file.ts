@@ -53,12 +53,15 @@ export function foreignOwner(path: string): string | null {
     // Nothing should run as root only because a volume was mounted with a folder of root's.
     if (uid !== null) {
       const [owner, user] = [userName(uid), userName()];
-      const own =
-        at === file ? 'this file' : at === dirname(file) ? 'this folder, if it is only for the database' : null;
+      const id = process.geteuid?.();
+      const folder = dirname(file);
+      // A folder that exists may be /etc, so no command names it.
       const give =
-        own === null
-          ? `make a folder for the database, as root: "install -d -m 0700 -o ${process.geteuid?.()} ${dirname(file)}".`
-          : `give it ${own}, as root: "chown ${process.geteuid?.()} ${at}".`;
+        at === file
+          ? `give it this file, as root: "chown ${id} ${file}".`
+          : at === folder
+            ? `the database needs a folder of its own, which belongs to the user ${user} (${id}).`
+            : `make a folder for the database, as root: "install -d -m 0700 -o ${id} ${folder}".`;
       const help = uid === 0 ? give : `run it as ${owner}, for example with "sudo -u ${owner}".`;
       return `${at} belongs to the user ${owner}, and this runs as ${user}, who may not access it; ${help}`;
     }

@@ -85,32 +85,29 @@ test.skipIf(!canTry)('setpriv, as root: a file of another user is refused, namin
 const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 const canBeNobody = canTry && Bun.spawnSync([...asNobody, process.execPath, '--version']).exitCode === 0;
 
-test.skipIf(!canBeNobody)(
-  'a folder of root’s is to be given to the user of the service; a backup needs another',
-  () => {
-    const [roots, nobodys] = [tempFolder(), tempFolder()];
-    const [closed, open] = [roots, nobodys].map((folder) => join(folder, 'p.db'));
-    openDatabase(open as string, 'serve').$client.close();
-    for (const path of [nobodys, open as string]) chownSync(path, 65_534, 65_534);
-    const run = (...words: string[]) => {
-      const { stderr } = Bun.spawnSync([...asNobody, ...profilectlWords(words)], { env: commandEnvironment() });
-      return stderr.toString().trim();
-    };
-    expect(run('serve', '--db', closed as string)).toEndWith(
-      `give it this folder, if it is only for the database, as root: "chown 65534 ${roots}".`,
-    );
-    // Never the folder above, which may be /var/lib.
-    const own = join(roots, 'own');
-    chmodSync(roots, 0o755);
-    expect(run('serve', '--db', join(own, 'p.db'))).toEndWith(
-      `make a folder for the database, as root: "install -d -m 0700 -o 65534 ${own}".`,
-    );
-    const backup = join(roots, 'backup.db');
-    expect(run('db', 'backup', backup, '--db', open as string)).toBe(
-      `${backup} can't be written by nobody (EACCES); choose another folder.`,
-    );
-  },
-);
+test.skipIf(!canBeNobody)('a database in a folder of root’s needs one of its own; a backup needs another', () => {
+  const [roots, nobodys] = [tempFolder(), tempFolder()];
+  const [closed, open] = [roots, nobodys].map((folder) => join(folder, 'p.db'));
+  openDatabase(open as string, 'serve').$client.close();
+  for (const path of [nobodys, open as string]) chownSync(path, 65_534, 65_534);
+  const run = (...words: string[]) => {
+    const { stderr } = Bun.spawnSync([...asNobody, ...profilectlWords(words)], { env: commandEnvironment() });
+    return stderr.toString().trim();
+  };
+  expect(run('serve', '--db', closed as string)).toEndWith(
+    'the database needs a folder of its own, which belongs to the user nobody (65534).',
+  );
+  // Never the folder above, which may be /var/lib.
+  const own = join(roots, 'own');
+  chmodSync(roots, 0o755);
+  expect(run('serve', '--db', join(own, 'p.db'))).toEndWith(
+    `make a folder for the database, as root: "install -d -m 0700 -o 65534 ${own}".`,
+  );
+  const backup = join(roots, 'backup.db');
+  expect(run('db', 'backup', backup, '--db', open as string)).toBe(
+    `${backup} can't be written by nobody (EACCES); choose another folder.`,
+  );
+});
 
 test.skipIf(process.getuid?.() !== 0)('a database that root creates belongs to the owner of its folder', () => {
   const folder = tempFolder();
