@@ -111,7 +111,7 @@ const Variables = z.object({
     .meta({ example: 'https://chat.example.org/hooks/xyz' }),
   PUBLIC_NAME: z
     .string()
-    .refine(isPublicName, 'must be one line of 1 to 40 characters, not all of them invisible')
+    .refine(isPublicName, 'must be one line of 1 to 40 characters, without blanks at its ends, and not all invisible')
     .prefault('Profile Lookup')
     .describe('the name of the service, 1–40 characters, on pages and in documentation, mails and passkey dialogs'),
   PUBLIC_LOGO: z

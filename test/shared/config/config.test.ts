@@ -116,7 +116,10 @@ test('the error of each variable says what is allowed', () => {
     ],
     [{ MAIL_FROM: 'x', MAIL_URL: 'smtp://mail.example.org' }, 'must be one plain e-mail address.'],
     [{ ADMIN_EMAIL: 'x' }, 'must be one plain e-mail address, or several separated by commas.'],
-    [{ PUBLIC_NAME: 'x\ny' }, 'must be one line of 1 to 40 characters, not all of them invisible.'],
+    [
+      { PUBLIC_NAME: 'x\ny' },
+      'must be one line of 1 to 40 characters, without blanks at its ends, and not all invisible.',
+    ],
     [{ PUBLIC_LOGO: '/x' }, "names a file that can't be read: /x."],
     [
       { PUBLIC_LOGO: file('x.gif', 'GIF89a') },
