@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { AppError } from '../../shared/errors.ts';
 import { exportProfile } from '../../shared/profiles/export.ts';
 import { FIELDS, type FieldName, type Profile } from '../../shared/profiles/fields.ts';
-import { type ListedProfile, listProfiles, type ProfileFilter } from '../../shared/profiles/list.ts';
+import { type ListedProfile, listProfiles } from '../../shared/profiles/list.ts';
 import { textOf } from '../../shared/profiles/record.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
 import { withContext } from '../context.ts';
@@ -15,8 +15,6 @@ const MAX_LIMIT = 10_000;
 type ListOptions = {
   name?: string;
   banned?: boolean;
-  withoutEmail?: boolean;
-  withKeys?: boolean;
   limit?: string;
   after?: string;
 };
@@ -28,18 +26,14 @@ export function addList(profiles: Command): void {
     .description('List profiles by UID, without private fields.')
     .option('--name <prefix>', 'only those with a username or alias that begins with this')
     .option('--banned', 'only banned ones')
-    .option('--without-email', "only those without an e-mail address, who can't request keys")
-    .option('--with-keys', 'only those with a key that is pending, Active or suspended')
     .option('--limit <number>', `at most this many, 1 to ${MAX_LIMIT}; default: ${DEFAULT_LIMIT}`)
     .option('--after <uid>', 'only UIDs greater than this, for the next page')
     .addHelpText(
       'after',
       `
-A profile is listed if it matches all filters.
-
 Examples:
   profilectl profiles list --name ada
-  profilectl profiles list --banned --with-keys
+  profilectl profiles list --banned
   profilectl profiles list --limit 1000 --after 5000 --json`,
     )
     .action((options: ListOptions, command: Command) =>
@@ -47,21 +41,12 @@ Examples:
         const limit = wholeNumber('--limit', options.limit ?? String(DEFAULT_LIMIT), 1, MAX_LIMIT);
         const after = wholeNumber('--after', options.after ?? '0', 0);
         const { db, clock } = context.deps;
-        const found = listProfiles(db, { filter: filterOf(options), after, limit, nowMs: clock.nowMs() });
+        const found = listProfiles(db, { nameBegins: options.name, isBanned: options.banned, after, limit });
         if (context.json) return printJson(found);
         print(profilesText(found.profiles, clock.nowMs()));
         if (found.next !== null) notice(`There are more; use --after ${found.next} for the next page.`);
       }),
     );
-}
-
-function filterOf(options: ListOptions): ProfileFilter {
-  return {
-    nameBegins: options.name,
-    isBanned: options.banned,
-    lacksEmail: options.withoutEmail,
-    hasKeys: options.withKeys,
-  };
 }
 
 function profilesText(profiles: readonly ListedProfile[], nowMs: number): string {

@@ -3,7 +3,6 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import { changeKey, revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { countProfiles } from '../../../shared/profiles/list.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { approveKey, issue, keysListed, mails, moveByAdmin, request } from '../../support/keys.ts';
 import { sendDueMails } from '../../support/mail.ts';
@@ -161,9 +160,4 @@ test('the owner is mailed the reason for a suspension, and on resumption that th
   changeByHand(deps, 'user1', { banned: true });
   moveByAdmin(deps, identifier, 'resume');
   expect((await sentMails()).join()).toContain('It is still refused while your profile is banned');
-});
-
-test('the profile of a suspended key counts as having keys', async () => {
-  await suspended();
-  expect(countProfiles(deps.db, { hasKeys: true }, clock.nowMs())).toBe(1);
 });
