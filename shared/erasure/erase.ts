@@ -8,7 +8,7 @@ import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { type Act, addEvent } from '../events.ts';
-import { hasSecret } from '../keys/key.ts';
+import { ENDS } from '../keys/key.ts';
 import { noteAddressChange, noteBan } from '../keys/life.ts';
 import { addKeyEvent, moveKey } from '../keys/record.ts';
 import { noteSearched } from '../keys/search.ts';
@@ -99,9 +99,9 @@ export function effectsOnKeys(by: Actor, config: MailConfig): EffectsOnKeys {
 function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
   const act = { by, atMs: nowMs };
   for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
-    if (key.state === 'pending') moveKey(tx, key, 'withdraw', act);
+    const end = ENDS[key.state];
     // An expired key too, since its row is still Active or suspended.
-    if (hasSecret(key.state)) moveKey(tx, { ...key, expiresAt: null }, 'revoke', act);
+    if (end !== null) moveKey(tx, { ...key, expiresAt: null }, end, act);
     tx.update(apiKeys)
       .set({
         ...{ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null },

@@ -14,7 +14,7 @@ import { write } from '../db/write.ts';
 import { eraseProfiles, setBanned } from '../erasure/erase.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { addEvent } from '../events.ts';
-import { type Move, stateAt } from '../keys/key.ts';
+import { ENDS, type Move, SLOT_HOLDERS, stateAt } from '../keys/key.ts';
 import { moveKey } from '../keys/record.ts';
 import { type QuotaRow, readQuotaRows, replaceQuotaRows } from '../limits/stored.ts';
 import type { MailConfig } from '../mail/outbox.ts';
@@ -285,18 +285,14 @@ function moveTo(from: KeyState, to: KeyState): Move | null {
   // Such a request was approved since, and the key then ended: it must not be approved once more unseen.
   if (from === 'pending') return to === 'withdrawn' ? 'withdraw' : 'reject';
   if (from === 'Active' && to === 'suspended') return 'suspend';
-  return (from === 'Active' || from === 'suspended') && to !== 'suspended' ? 'revoke' : null;
+  return from === 'expired' || to === 'suspended' ? null : ENDS[from];
 }
 
 function keepKeys(tx: Tx, { keys }: Ended, act: { by: Actor; atMs: number }, kept: Kept): void {
-  const ended = new Map(
-    keys.filter(({ state }) => state !== 'pending' && state !== 'Active').map((key) => [key.identifier, key]),
-  );
-  const open = tx
-    .select()
-    .from(apiKeys)
-    .where(inArray(apiKeys.state, ['pending', 'Active', 'suspended']))
-    .all();
+  const isEnded = ({ state }: { state: KeyState }) =>
+    state === 'suspended' || !SLOT_HOLDERS.some((one) => one === state);
+  const ended = new Map(keys.filter(isEnded).map((key) => [key.identifier, key]));
+  const open = tx.select().from(apiKeys).where(inArray(apiKeys.state, SLOT_HOLDERS)).all();
   for (const key of open) {
     const state = stateAt(key, act.atMs);
     const move = moveTo(state, ended.get(key.identifier)?.state ?? 'Active');

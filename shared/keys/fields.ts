@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { KEY_STATES, PERMISSIONS } from '../db/schema/keys.ts';
 import { AppError, faultOf } from '../errors.ts';
 import { checkRateLimits, type RateLimit } from '../limits/rate-limit.ts';
-import { codePoints } from '../text.ts';
+import { codePoints, joinWords } from '../text.ts';
 import { USAGE_DAYS, USUAL_DAYS } from '../usage/usage.ts';
 import {
   EXPIRY_SYNTAX,
@@ -141,7 +141,7 @@ export const FIELDS = {
   ),
   states: z.array(z.enum(KEY_STATES, NO_STATE), NO_STATE).register(INPUT_FACTS, {
     ...{ label: 'list of states', title: 'States', kind: 'states', formName: 'state' },
-    flag: ['--state <state>', 'pending, Active, suspended, rejected, withdrawn, revoked or expired'],
+    flag: ['--state <state>', joinWords(KEY_STATES, 'or')],
   }),
   limit: wholeField(1, MAX_PAGE_LENGTH, `a whole number from 1 to ${MAX_PAGE_LENGTH}`, {
     ...{ label: 'limit', title: 'Limit', kind: 'number' },

@@ -1,6 +1,13 @@
 import { and, eq, gt, inArray, isNull, lte, or, type SQL } from 'drizzle-orm';
 import type { KeyEventName } from '../db/schema/events.ts';
-import { type AttemptResult, apiKeys, KEY_STATES, type KeyState, type StoredState } from '../db/schema/keys.ts';
+import {
+  type AttemptResult,
+  apiKeys,
+  KEY_STATES,
+  type KeyState,
+  STORED_STATES,
+  type StoredState,
+} from '../db/schema/keys.ts';
 
 /** The states in which a key has a secret and can be changed, be revoked and expire. Only an Active key's secret works. */
 export const SECRET_HOLDERS = ['Active', 'suspended'] as const satisfies StoredState[];
@@ -38,8 +45,14 @@ export function hasSecret(state: KeyState): boolean {
   return SECRET_HOLDERS.some((holder) => holder === state);
 }
 
+/** How a key ends with its profile; null if it has ended. */
+export const ENDS: Readonly<Record<StoredState, Move | null>> = {
+  ...{ pending: 'withdraw', Active: 'revoke', suspended: 'revoke' },
+  ...{ rejected: null, withdrawn: null, revoked: null },
+};
+
 /** The states in which a key counts towards the {@link KEYS_PER_PROFILE} keys that its profile may have. */
-export const SLOT_HOLDERS = ['pending', ...SECRET_HOLDERS] as const satisfies StoredState[];
+export const SLOT_HOLDERS = STORED_STATES.filter((state) => ENDS[state] !== null);
 
 /** How many keys of one profile may be pending, Active or suspended at the same time. */
 export const KEYS_PER_PROFILE = 3;

@@ -1,7 +1,7 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { Person } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { apiKeys, type KeyState, type StoredState } from '../db/schema/keys.ts';
+import { apiKeys, type KeyState, STORED_STATES, type StoredState } from '../db/schema/keys.ts';
 import type { Deps } from '../deps.ts';
 import { findProfile } from '../profiles/find.ts';
 import { lastUses } from '../usage/usage.ts';
@@ -103,13 +103,11 @@ function pageOf({ db, clock }: Reader, filter: Filter, limit: number, after: str
   return db.all<{ identifier: string }>(all).map(({ identifier }) => identifier);
 }
 
-const STORED: readonly StoredState[] = ['pending', ...SECRET_HOLDERS, 'rejected', 'withdrawn', 'revoked'];
-
 // An expired key is stored as Active or suspended.
 function storedStates(states: readonly KeyState[]): readonly StoredState[] {
-  if (states.length === 0) return STORED;
+  if (states.length === 0) return STORED_STATES;
   const withExpired = states.includes('expired') ? [...states, ...SECRET_HOLDERS] : states;
-  return STORED.filter((one) => withExpired.includes(one));
+  return STORED_STATES.filter((one) => withExpired.includes(one));
 }
 
 /**

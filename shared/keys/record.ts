@@ -83,7 +83,7 @@ export function slotHolders(db: Db | Tx, profileId: number, nowMs: number): ApiK
   return db
     .select()
     .from(apiKeys)
-    .where(and(eq(apiKeys.profileId, profileId), inArray(apiKeys.state, [...SLOT_HOLDERS])))
+    .where(and(eq(apiKeys.profileId, profileId), inArray(apiKeys.state, SLOT_HOLDERS)))
     .orderBy(apiKeys.requestedAt, sql`rowid`)
     .all()
     .filter((key) => stateAt(key, nowMs) !== 'expired');

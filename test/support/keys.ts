@@ -9,7 +9,7 @@ import { type Grant, KEY_REQUEST, type ListInput, parseInput } from '../../share
 import type { InputKind } from '../../shared/keys/inputs.ts';
 import { moveAndNotify, requestKey } from '../../shared/keys/life.ts';
 import { listKeys } from '../../shared/keys/list.ts';
-import type { KeyView } from '../../shared/keys/view.ts';
+import { type KeyView, showKey } from '../../shared/keys/view.ts';
 import { onBox } from './world.ts';
 
 /** 80 characters: the shortest description. */
@@ -132,6 +132,7 @@ export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock 
     await approveKey(withoutLease(deps), { identifier, grant: { expiresAtMs }, by: onBox('admin') });
     deps.clock.advance(1000);
   }
+  if (showKey(deps, identifier).state !== state) throw new Error(`keyIn makes no ${state} keys.`);
   return identifier;
 }
 

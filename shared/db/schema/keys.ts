@@ -18,10 +18,12 @@ import { profiles } from './profiles.ts';
 // Drizzle can't express: STRICT, WITHOUT ROWID and triggers.
 
 /** The states that are stored. */
-export type StoredState = 'pending' | 'Active' | 'suspended' | 'rejected' | 'withdrawn' | 'revoked';
+export const STORED_STATES = ['pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked'] as const;
+
+export type StoredState = (typeof STORED_STATES)[number];
 
 /** The states of an API key, spelled so everywhere. `expired` is computed from the clock (`stateAt`), and never stored. */
-export const KEY_STATES = ['pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired'] as const;
+export const KEY_STATES = [...STORED_STATES, 'expired'] as const;
 
 export type KeyState = (typeof KEY_STATES)[number];
 
