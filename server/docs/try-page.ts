@@ -76,14 +76,41 @@ export async function tryScript(): Promise<string> {
   return `${await Bun.file(bundlePath).text()}\n${ours}`;
 }
 
-/** Swagger UI's style sheet, followed by ours, which is mostly about the bar. */
+/** Swagger UI's style sheet, followed by ours. */
 export async function tryStyle(): Promise<string> {
   return `${await Bun.file(stylePath).text()}\n${styleBeside('#swagger-ui')}\n${OURS}`;
 }
 
-/** These buttons have the browser's colours, which in dark mode the page's own style would invert. Responses have no links. */
+/**
+ * Gives Swagger UI the colours, type and width of our pages, in light and dark; the page's own style would invert it in dark mode.
+ * Code blocks stay dark in both. Responses have no links, and the bar has the document's.
+ */
 const OURS = `
-body { margin: 0; }
-#swagger-ui :is(.json-schema-2020-12-accordion, .json-schema-2020-12-expand-deep-button) { background: none; color: inherit; }
-#swagger-ui .response-col_links { display: none; }
+body { margin: 0; background: var(--ground); color: var(--text); }
+#swagger-ui :is(.swagger-ui, .microlight) { filter: none; }
+#swagger-ui { font: var(--base); }
+#swagger-ui :not(:where(.microlight, .microlight *)) { border-color: var(--hair); color: inherit; text-shadow: none; }
+#swagger-ui svg { fill: currentcolor; }
+#swagger-ui .wrapper { max-width: calc(var(--width) + 2rem); padding-inline: var(--s16); }
+#swagger-ui .info { margin: var(--s32) 0 var(--s16); }
+#swagger-ui .info .title { margin: 0; font: var(--title); }
+#swagger-ui :is(.info .title span, .info .link, .response-col_links) { display: none; }
+#swagger-ui .scheme-container { margin: 0; padding: 0 0 var(--s16); background: none; box-shadow: none; }
+#swagger-ui .scheme-container .schemes { align-items: end; }
+#swagger-ui .opblock-tag { padding: var(--s12) 0; font: 600 0.9375rem / 1.5rem var(--sans); }
+#swagger-ui .opblock-tag small { padding-inline: var(--s8); color: var(--soft); }
+#swagger-ui :is(.opblock, .dialog-ux .modal-ux) { border: 1px solid var(--hair); border-radius: var(--r10); background: var(--card); box-shadow: var(--shade); }
+#swagger-ui .opblock { margin-bottom: var(--s8); }
+#swagger-ui .opblock-summary-method { min-width: 3.5rem; border-radius: var(--r6); background: var(--accent-ground); color: var(--accent); }
+#swagger-ui :is(.opblock-summary-path, .opblock-summary-path a) { font: 500 0.8125rem / 1.5rem var(--mono); }
+#swagger-ui .opblock-section-header { background: var(--raised); box-shadow: none; }
+#swagger-ui :is(.opblock-section-header h4, h4, h5, th, label) { font: 500 0.875rem / 1.25rem var(--sans); }
+#swagger-ui .btn { border-color: var(--rim); border-radius: var(--r6); background: var(--card); box-shadow: var(--shade); font-weight: 500; }
+#swagger-ui .btn:is(.execute, .authorize) { border-color: transparent; background: var(--fill); color: var(--on-fill); }
+#swagger-ui :is(input, textarea, select) { border: 1px solid var(--edge); border-radius: var(--r6); background: var(--card); box-shadow: none; font: var(--base); }
+#swagger-ui select { appearance: auto; }
+#swagger-ui :is(.parameter__type, .parameter__in, .opblock-summary-description) { color: var(--soft); }
+#swagger-ui :is(.required, .parameter__name.required::after, .parameter__name.required span) { color: var(--bad); }
+#swagger-ui :is(.model-box, .json-schema-2020-12, .markdown code, .renderedMarkdown code) { background: var(--raised); }
+#swagger-ui :is(.json-schema-2020-12-accordion, .json-schema-2020-12-expand-deep-button) { background: none; }
 `;

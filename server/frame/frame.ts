@@ -103,22 +103,32 @@ function hashOf(text: string): string {
 /** A link in the bar: its path without that of PUBLIC_URL, or an absolute URL, and its text. */
 export type BarLink = readonly [path: string, text: string | Html];
 
-/** The bar at the top: the service's name and logo, and links; `path` is that of this page, `last` stands at the end. */
-export function topBar(config: Config, links: readonly BarLink[] | null, path?: string, last?: Html): Html {
+/**
+ * The bar at the top: the service's name and logo, and links. `path` is that of this page, `section` that of the page to which it
+ * belongs; `last` stands at the end.
+ */
+export function topBar(
+  config: Config,
+  links: readonly BarLink[] | null,
+  path?: string,
+  last?: Html,
+  section?: string,
+): Html {
   const home = config.developerPlatform ? '/developers' : '/docs';
   const end = last === undefined ? '' : html`<li class="last">${last}</li>`;
   const nav =
     links === null
       ? ''
-      : html`<nav aria-label="Pages"><ul class="nav">${barItems(config, links, path)}${end}</ul></nav>`;
+      : html`<nav aria-label="Pages"><ul class="nav">${barItems(config, links, path, section)}${end}</ul></nav>`;
   return html`<header class="top"><a class="brand" href="${publicPath(config, home)}">${logoOf(config)}${config.publicName} <span>Developers</span></a>${nav}</header>`;
 }
 
-/** Links as list items; the one to `path`, this page, is marked. */
-export function barItems(config: Config, links: readonly BarLink[], path?: string): Html {
+/** Links as list items; those to `path`, this page, and to its section are marked. */
+export function barItems(config: Config, links: readonly BarLink[], path?: string, section?: string): Html {
   return html`${links.map(([to, text]) => {
     const address = to.startsWith('/') ? publicPath(config, to) : to;
-    return html`<li><a href="${address}"${raw(to === path ? ' aria-current="page"' : '')}>${text}</a></li>`;
+    const current = to === path ? ' aria-current="page"' : to === section ? ' aria-current="true"' : '';
+    return html`<li><a href="${address}"${raw(current)}>${text}</a></li>`;
   })}`;
 }
 

@@ -194,7 +194,9 @@ async function confirm(
     inputField(input, schema, {
       texts: allValues(context.form, formNameOf(input, schema)),
       ...{ faults, isFirst: faults.size === 0 },
-      hint: others.length > 0 ? 'The owner of each request gets this text by e-mail.' : undefined,
+      // What happens, and that the owner reads the reason, stands above.
+      hint: null,
+      title: others.length > 0 ? 'Reason, the same for all' : undefined,
     }),
   );
   return {

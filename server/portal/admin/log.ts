@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseTime } from '../../../shared/keys/inputs.ts';
 import { isIdentifier } from '../../../shared/keys/list.ts';
-import { readKey } from '../../../shared/keys/record.ts';
+import { readKey, readOwnerById } from '../../../shared/keys/record.ts';
 import {
   isLogCursor,
   isLogKind,
@@ -115,21 +115,24 @@ function dayTitle(day: number, today: number): string {
 }
 
 /** The sentence of an entry, in which a key's name is a link, and below it the text that a person wrote. */
-function whatOf(context: PageContext, { kind, identifier, text: alone, written: theirs }: LogEntry): Html {
+function whatOf(context: PageContext, { kind, identifier, by, text: alone, written: theirs }: LogEntry): Html {
   // The actor precedes it here.
   const text = alone.charAt(0).toLowerCase() + alone.slice(1);
   const [before = '', ...after] = kind.startsWith('key-') && identifier !== null ? text.split(identifier) : [text];
   const linked =
     after.length === 0 || identifier === null
       ? html`<bdi>${pageSentence(text)}</bdi>`
-      : html`${before}${namedKey(context, identifier)}${pageSentence(after.join(identifier))}`;
+      : html`${before}${namedKey(context, identifier, by)}${pageSentence(after.join(identifier))}`;
   return html`${linked}${theirs === '' ? '' : html`: <span class="quoted">“${userText(theirs)}”</span>`}`;
 }
 
-/** The name of a key as a link; of an erased key its identifier. */
-function namedKey(context: PageContext, identifier: string): Html {
-  const { name } = readKey(context.access.db, identifier);
-  return html`<a href="${adminKeyPath(context)(identifier)}">${nameOf({ name, identifier })}</a>`;
+/** The name of a key as a link, and whose it is unless that person did it; of an erased key its identifier. */
+function namedKey(context: PageContext, identifier: string, by: string): Html {
+  const { db } = context.access;
+  const { name, profileId } = readKey(db, identifier);
+  const owner = profileId === null ? null : readOwnerById(db, profileId).username;
+  const whose = owner === null || by === `owner ${owner}` ? '' : html` of ${userText(owner)}`;
+  return html`<a href="${adminKeyPath(context)(identifier)}">${nameOf({ name, identifier })}</a>${whose}`;
 }
 
 function filterForm({ to }: PageContext, wanted: Wanted, faults: Faults): Html {
@@ -142,13 +145,13 @@ function filterForm({ to }: PageContext, wanted: Wanted, faults: Faults): Html {
   );
   const presets = Object.entries(PRESETS).map(([value, { text }]) => option('when', value, text));
   const areDays = wanted.when === '' && wanted.from + wanted.to !== '' ? { ...wanted, when: 'dates' } : wanted;
-  const dates = html`<option value="dates"${raw(areDays.when === 'dates' ? ' selected' : '')}>Between two days</option>`;
+  const dates = html`<option value="dates"${raw(areDays.when === 'dates' ? ' selected' : '')}>From … to …</option>`;
   const wrong = (name: string) => raw(faults.has(name) ? ' aria-invalid="true"' : '');
   const input = (name: keyof Wanted, label: string, more: Html) =>
     html`<input id="${name}" name="${name}" value="${wanted[name]}" aria-label="${label}" autocomplete="off"${more}${wrong(name)}>`;
   const text = (hint: string) => html` type="search" placeholder="${hint}" autocapitalize="none" spellcheck="false"`;
   return html`<form class="filter" role="search" aria-label="Filter the log" method="get" action="${to(PATH)}" novalidate>
-${input('by', 'Who', text('Who: Grace, owner, operator'))}${input('key', 'Key', text('Key: its identifier'))}
+${input('by', 'Who', text('Who, such as owner'))}${input('key', 'Key', text('Key identifier'))}
 <select id="kind" name="kind" aria-label="What"${wrong('kind')}>${option('kind', '', 'Everything')}${groups}</select>
 <select id="when" name="when" aria-label="When"${wrong('when')}>${option('when', '', 'Any time')}${presets}${dates}</select>
 ${input('from', 'From, a UTC date', html` class="dates" type="date"`)}${input('to', 'To, a UTC date, inclusive', html` class="dates" type="date"`)}

@@ -70,7 +70,7 @@ ${pageLinks(path, {}, after ?? '', next)}`,
 function barButton(operation: AnyOperation): Html {
   const { name, texts } = operation;
   const asks = needsReason(operation);
-  return html`<button${buttonLook({ isSecond: asks })} name="${name}" value="">${texts.button} ${asks ? '…' : 'as requested'}</button> `;
+  return html`<button${buttonLook({ isSecond: asks })} name="${name}" value="">${texts.button}${asks ? '…' : ' as requested'}</button> `;
 }
 
 function noneInWords({ config }: PageContext): string {
@@ -102,12 +102,12 @@ function rowOf(context: PageContext, queued: Queued, offered: readonly AnyOperat
       ? html`<input type="checkbox" name="chosen" value="${identifier}"${raw(isChosen ? ' checked' : '')}>`
       : html`<input type="checkbox" disabled>`;
   const why = isMailing
-    ? html`<p class="soft">The e-mail with the secret is on its way.</p>`
+    ? html`<p class="soft">${attempt.by} approved it. The e-mail with the secret is on its way.</p>`
     : fault === null
       ? ''
       : html`<p class="warn">${pageSentence(fault)}</p>`;
   const usage = isMailing
-    ? html`<span class="usage warn">${attempt.by} is approving it</span>`
+    ? html`<span class="usage warn">mailing</span>`
     : expectedUsage === null
       ? html`<span class="usage warn">no usage given</span>`
       : html`<span class="usage"><bdi>${beginningOf(expectedUsage, 80)}</bdi></span>`;

@@ -62,6 +62,6 @@ function show(context: PageContext, faults: Faults): Page {
 ${logoOf(config)}${errorSummary(faults)}<h1>${TITLE}</h1>${whySignIn(context)}
 <p class="soft">With the passkey on your device or security key.</p>${hiddenField('next', nextOf(context))}
 <button class="filled">Sign in with a passkey</button>
-<p class="soft">Do you own a profile? <a href="${to(withNext('/developers/sign-in', nextOf(context)))}">Sign in with a code by e-mail</a></p></form>`,
+<p class="soft">Do you own a profile? <a href="${to(withNext('/developers/sign-in', nextOf(context)))}">Sign in by e-mail</a></p></form>`,
   };
 }

@@ -21,7 +21,8 @@ async function look() {
     const waiting = page.getElementById('waiting');
     if (waiting !== null) document.getElementById('waiting')?.replaceChildren(...waiting.childNodes);
     const links = page.querySelectorAll(IN_HEAD);
-    for (const [at, link] of document.querySelectorAll(IN_HEAD).entries()) link.textContent = links[at].textContent;
+    for (const [at, link] of document.querySelectorAll(IN_HEAD).entries())
+      link.replaceChildren(...links[at].childNodes);
   } catch {
     // The server may be restarting: try again.
   }

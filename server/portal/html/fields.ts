@@ -21,6 +21,7 @@ type FieldParts = {
   id?: string | undefined;
   label: string;
   hint?: string | Html | undefined;
+  /** What follows the input, so that the tab key leads from the label's text into the field. */
   more?: Html | undefined;
   faults: Faults;
   /** Whether it has autofocus: for a text that is the only field of its page. */
@@ -131,19 +132,19 @@ function radios(field: FieldParts & { value: string; options: readonly Option[];
 }
 
 function around(field: FieldParts, input: Html): Html {
-  const { name, id = name, label } = field;
-  return html`<div class="field"><label for="${id}">${label}</label>${notes(field)}${input}</div>`;
+  const { name, id = name, label, more } = field;
+  return html`<div class="field"><label for="${id}">${label}</label>${notes(field)}${input}${more ?? ''}</div>`;
 }
 
 /** The hint and the error, between label and input, so that both are seen or heard before typing. */
-function notes({ name, id = name, hint, more, faults, bounds }: FieldParts): Html {
+function notes({ name, id = name, hint, faults, bounds }: FieldParts): Html {
   const fault = faults.get(name);
   const said = [
     ...(hint === undefined ? [] : [hint]),
     ...(areBoundsShown(bounds) ? [`${bounds.min} to ${numberText(bounds.max)} characters.`] : []),
   ];
   const text = said.length === 0 ? '' : html`<p class="soft" id="${id}-hint">${said.map((one) => html`${one} `)}</p>`;
-  return html`${text}${more ?? ''}${fault === undefined ? '' : html`<p class="bad" id="${id}-fault"><span class="unseen">Error: </span>${pageSentence(fault)}</p>`}`;
+  return html`${text}${fault === undefined ? '' : html`<p class="bad" id="${id}-fault"><span class="unseen">Error: </span>${pageSentence(fault)}</p>`}`;
 }
 
 /** Whether to show the bounds up front: only with a real minimum. Few texts come near the maximum, where a script warns. */

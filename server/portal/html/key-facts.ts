@@ -182,7 +182,7 @@ export function historyList(history: readonly HistoryView[], nowMs: number): Htm
     // What people wrote is shown as they wrote it.
     const isWritten = entry.event === 'edited' || text === entry.detail?.reason;
     const detail = isWritten ? userText(text) : html`<bdi>${pageSentence(text)}</bdi>`;
-    const said = text === '' ? '' : html`: <span class="said">${detail}</span>`;
+    const said = text === '' ? '' : html`: <span class="quoted">${detail}</span>`;
     return html`<li><p>${eventWords(entry.event)}${said} <span class="soft">· ${entry.by}</span></p>${relativeTime(Date.parse(entry.at), nowMs)}</li>`;
   });
   return html`${rest}<ol class="list log">${rows.toReversed()}</ol>`;
@@ -205,12 +205,13 @@ export function keyList({ keys, lastUses, linkTo, withProfiles = false, nowMs }:
       stateTag(key),
       ...(withProfiles ? [profile === null ? 'erased' : userText(profile)] : []),
       html`requested ${relativeTime(Date.parse(requestedAt), nowMs)}`,
+      html`<code>${identifier}</code>`,
     ];
     const use = [
       ...(hasSecret(state) || usedAtMs !== undefined ? [used] : []),
       ...rateLimits.map((limit) => limitText(limit)),
     ];
-    return html`<li class="key"><div><h3><a href="${linkTo(identifier)}">${nameOf(key)}</a></h3><p>${joined(about)}</p></div><p>${joined([...use, html`<code>${identifier}</code>`])}</p></li>`;
+    return html`<li class="key"><div><h3><a href="${linkTo(identifier)}">${nameOf(key)}</a></h3><p>${joined(about)}</p></div><p>${joined(use)}</p></li>`;
   });
   return html`<ul class="list">${rows}</ul>`;
 }

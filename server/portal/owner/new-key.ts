@@ -8,7 +8,7 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
 import { errorSummary, type Faults, type FieldState, formTo, inputField, NO_FAULTS } from '../html/fields.ts';
-import { limitText } from '../html/key-facts.ts';
+import { limitText, stateTag } from '../html/key-facts.ts';
 import { doneAt, notePage } from '../requests/answers.ts';
 import { allValues, queryValue } from '../requests/form.ts';
 import { performFor, performForm, ruleSentence } from '../requests/operation-form.ts';
@@ -45,15 +45,13 @@ const TITLE = 'Request a key';
 /** Lists the keys that take the places, with links to their pages, where they can be ended. */
 function fullPage(context: PageContext, inUse: readonly KeyView[]): Page {
   const items = inUse.map((key) => {
-    const end = key.state === 'pending' ? 'withdraw it' : 'revoke it';
-    return html`<li>${ownKeyLink(context, key)} (${key.state}): ${end} on its page</li>`;
+    return html`<li class="line">${ownKeyLink(context, key)}${stateTag(key)}</li>`;
   });
   return {
     title: TITLE,
     where: 'API keys',
-    body: html`${crumbs(context)}<h1>${TITLE}</h1>
-<p>${usedText(inUse)}, requests included. Revoke or withdraw one to request another:</p>
-<ul>${items}</ul>`,
+    body: html`${crumbs(context)}<div class="ask stack"><div><h1>${TITLE}</h1><p class="soft">${usedText(inUse)}, requests included. Revoke or withdraw one on its page to request another.</p></div>
+<ul class="list">${items}</ul></div>`,
   };
 }
 

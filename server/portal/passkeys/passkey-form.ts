@@ -30,7 +30,7 @@ type PasskeyForm = {
 /** The HTML of such a form; its page needs {@link PASSKEY_SCRIPTS}. */
 export function passkeyForm({ action, button, parts, options }: PasskeyForm): Html {
   const isNew = 'user' in options;
-  return html`<form method="post" action="${action}" novalidate data-passkey="${isNew ? 'create' : 'get'}" data-options="${JSON.stringify(options)}" data-at-once="${isNew ? 'no' : 'yes'}">${WITHOUT_SCRIPT}
+  return html`<form class="stack" method="post" action="${action}" novalidate data-passkey="${isNew ? 'create' : 'get'}" data-options="${JSON.stringify(options)}" data-at-once="${isNew ? 'no' : 'yes'}">${WITHOUT_SCRIPT}
 <p class="summary" id="passkey-fault" role="alert" hidden></p>${parts}${hiddenField('credential', '')}${buttonLine(button)}</form>`;
 }
 

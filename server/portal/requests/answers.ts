@@ -58,7 +58,7 @@ export function showPage(config: Config, page: Page, visitor: Visitor | null): R
     hasForms: true,
     asks: scripts.length > 0,
     body: html`<a class="skip" href="#main">Skip to the content</a>
-${visitor === null ? topBar(config, null) : navigation(config, visitor)}
+${visitor === null ? topBar(config, null) : navigation(config, visitor, where)}
 <main id="main" tabindex="-1">
 ${flash === undefined ? '' : html`<p class="flash" role="status">${flash}</p>`}${body}
 </main>
@@ -116,9 +116,16 @@ export function doneAt(seeOther: string, { event, texts }: Pick<AnyOperation, 'e
 }
 
 const DOCS: BarLink = ['/docs', 'Docs'];
+/** The paths of the sections that have pages of their own below them. */
+const SECTIONS: Readonly<Record<string, string>> = {
+  'API keys': '/developers/keys',
+  Requests: '/developers/admin',
+  Keys: '/developers/admin/keys',
+};
+
 const SESSIONS: BarLink = ['/developers/sessions', 'Your sign-ins'];
 
-function navigation(config: Config, { session, name, path, waiting = 0 }: Visitor): Html {
+function navigation(config: Config, { session, name, path, waiting = 0 }: Visitor, where = ''): Html {
   if (session === null)
     return topBar(config, [DOCS], path, html`<a href="${publicPath(config, '/developers/sign-in')}">Sign in</a>`);
   const { kind } = session.person;
@@ -136,7 +143,7 @@ function navigation(config: Config, { session, name, path, waiting = 0 }: Visito
   const menu = kind === 'owner' ? [SESSIONS] : [['/developers/admin/people', 'People and passkeys'] as const, SESSIONS];
   const signOut = html`<form method="post" action="${publicPath(config, '/developers/sign-out')}"><button class="bare">Sign out</button></form>`;
   const items = html`${barItems(config, menu, path)}<li>${signOut}</li>`;
-  return topBar(config, bar, path, barMenu(html`<bdi>${name}</bdi>`, items));
+  return topBar(config, bar, path, barMenu(html`<bdi>${name}</bdi>`, items), SECTIONS[where]);
 }
 
 /** A page that says why its usual content is not available right now. `where` is its section, `below` follows the sentence. */

@@ -137,13 +137,15 @@ describe.skipIf(!hasChromium)('an admin with a browser', () => {
     await status.getByText('The e-mail is on its way.').waitFor();
     expect(await status.getByRole('link').getAttribute('href')).toBe(`/developers/admin/keys/${identifier}`);
     const [own, theirs] = [page.locator(`#row-${identifier}`), page.locator(`#row-${other}`)];
-    await own.getByText('is approving it').waitFor();
+    await own.getByText('mailing').waitFor();
     await theirs.getByRole('checkbox').check();
     gate.resolve();
     // The page polls: outcome and list change together, and what is chosen stays.
     await status.getByText('The key is Active.').waitFor();
     expect([await own.count(), await theirs.getByRole('checkbox').isChecked()]).toEqual([0, true]);
     expect(await page.locator('#waiting').textContent()).toContain('1 request is waiting');
+    // The bar counts anew; “, waiting: ” stays for screen readers alone.
+    expect(await page.locator('.top .number').innerHTML()).toBe('<span class="unseen">, waiting: </span>1');
     moveAndNotify(access, 'reject', { identifier: other, reason: 'Not needed.', by: onBox('root') });
     expect(troubles).toEqual([]);
   }, 60_000);

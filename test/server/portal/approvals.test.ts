@@ -134,7 +134,7 @@ async function queueOf(count: number, variables: Record<string, string> = {}) {
 }
 
 const APPROVE_ALL = 'Approve as requested';
-const REJECT_ALL = 'Reject …';
+const REJECT_ALL = 'Reject…';
 
 describe('several requests', () => {
   test('are approved as requested, and the outcomes stand above the queue, which no longer has them', async () => {
