@@ -5,8 +5,7 @@ import { findProfile, profileRevision, readProfile } from '../../shared/profiles
 import { endAllSignIns } from '../../shared/sign-in/sessions.ts';
 import { escapeJsonForTerminal } from '../../shared/text.ts';
 import { withContext, withShownVersion } from '../context.ts';
-import { counted, flushOutput, outputColumns, print, printJson, writeOutput } from '../terminal/output.ts';
-import { createProgress } from '../terminal/progress.ts';
+import { counted, flushOutput, print, printJson, writeOutput } from '../terminal/output.ts';
 import { confirmOrYes, retryIfChanged } from '../terminal/values.ts';
 import { addImport } from './import.ts';
 import { addList, addShow, printProfile } from './look.ts';
@@ -90,14 +89,10 @@ Example:
 
 function exportAll(command: Command): Promise<void> {
   return withContext(command, 'use', async ({ deps }) => {
-    // If stdout is a terminal, a progress line would appear between the exported lines.
-    const progress = outputColumns() === undefined ? createProgress(deps.clock) : null;
-    const write = async (chunk: string) => {
+    await exportProfiles(deps.db, async (chunk) => {
       writeOutput(escapeJsonForTerminal(chunk));
       await flushOutput();
-    };
-    await exportProfiles(deps.db, write, (lines, total) => progress?.show(lines, lines, total));
-    progress?.clear();
+    });
   });
 }
 

@@ -1,4 +1,4 @@
-import { beginSnapshot, type Db, type Sqlite } from '../db/connect.ts';
+import { beginSnapshot, type Db } from '../db/connect.ts';
 import { guardDatabase } from '../db/faults.ts';
 import { AppError } from '../errors.ts';
 import type { Profile } from './fields.ts';
@@ -18,25 +18,18 @@ const EXPORT = `SELECT ${ROW_COLUMNS}, (SELECT json_group_array(name) FROM
  * Writes all profiles as JSON Lines (docs/profiles.md), ordered by id, including private fields. `write` receives texts
  * of whole lines and is awaited each time. All lines come from one snapshot of the database, however long it takes, and
  * the connection can't be used for anything else until then. At most one chunk and one profile are in memory.
- * `onProgress` receives the number of lines written so far and in total. Throws the errors of `write`.
+ * Throws the errors of `write`.
  */
-export async function exportProfiles(
-  db: Db,
-  write: (chunk: string) => void | Promise<void>,
-  onProgress: (lines: number, total: number) => void = () => {},
-): Promise<void> {
+export async function exportProfiles(db: Db, write: (chunk: string) => void | Promise<void>): Promise<void> {
   const sqlite = db.$client;
   const guarded = <T>(act: () => T): T => guardDatabase(sqlite.filename, act);
   using _ = guarded(() => beginSnapshot(sqlite));
   const rows = guarded(() => sqlite.query<ExportRow, []>(`${EXPORT} ORDER BY id`).iterate());
-  const total = guarded(() => countRows(sqlite));
   // The lines are joined at the end, because a string that is extended line by line is copied again and again.
   let chunk: string[] = [];
   let characters = 0;
-  let written = 0;
   const flush = async () => {
     if (chunk.length > 0) await write(`${chunk.join('\n')}\n`);
-    onProgress(written, total);
     chunk = [];
     characters = 0;
   };
@@ -45,7 +38,6 @@ export async function exportProfiles(
       const line = textOf(whole(next.value));
       chunk.push(line);
       characters += line.length;
-      written++;
       if (characters >= CHUNK_CHARACTERS) await flush();
     }
     await flush();
@@ -68,8 +60,4 @@ export function exportProfile(db: Db, wanted: { username: string } | { uid: numb
 
 function whole(row: ExportRow): Profile {
   return profileOf(row, JSON.parse(row.aliases) as string[]);
-}
-
-function countRows(sqlite: Sqlite): number {
-  return sqlite.query<{ rows: number }, []>('SELECT count(*) AS rows FROM profiles').get()?.rows ?? 0;
 }
