@@ -142,7 +142,7 @@ export function limitText({ quota, windowSeconds }: RateLimit): string {
 /** When a limit is full again and, if it is used up, when the next request will be admitted. */
 function refillText({ remaining, moreInMs, fullInMs }: Level, nowMs: number): Html {
   if (moreInMs === null || fullInMs === null) return html`unused`;
-  const full = html`full again ${soonText(fullInMs, nowMs)}`;
+  const full = html`full ${soonText(fullInMs, nowMs)}`;
   if (remaining > 0) return full;
   const isAtOnce = fullInMs - moreInMs < 1000;
   return html`requests get 429${isAtOnce ? '' : html` · next one possible ${soonText(moreInMs, nowMs)}`} · ${full}`;

@@ -259,7 +259,7 @@ test('an Active key shows what is left of each limit, and when it refills', asyn
   const waits = [];
   for (const ms of [500, 500, 500, 17_000]) {
     clock.advance(ms);
-    waits.push(/full again in ([^<]+)/.exec((await see(`/${identifier}`)).body)?.[1]);
+    waits.push(/full in ([^<]+)/.exec((await see(`/${identifier}`)).body)?.[1]);
   }
   expect(waits).toEqual(['60 s', '60 s', '59 s', '42 s']);
 });
