@@ -8,10 +8,12 @@ import { systemClock } from '../shared/clock.ts';
 import { VARIABLES } from '../shared/config/config.ts';
 import { DOCUMENTED_CODES, refusalOf } from '../shared/errors.ts';
 import { openDatabase } from '../shared/files/open.ts';
+import { FIELDS, PUBLIC_FIELDS } from '../shared/profiles/fields.ts';
 import { EXIT_CODES } from '../shared/refusals.ts';
 
 // `bun run docs` writes the tables that repeat the code, between `<!-- generated: name -->` and `<!-- end -->`, and
-// deploy/settings.example. `bun run docs --check`, a part of the tests, fails if they are old or a link leads nowhere.
+// deploy/settings.example. It fails if a link leads nowhere or the example of a profile lacks a field; with --check, as the tests
+// call it, also if what it writes is old.
 
 const PROJECT = join(import.meta.dir, '..');
 
@@ -119,6 +121,20 @@ async function deadLinks(path: string, text: string): Promise<string[]> {
   return dead;
 }
 
+/** The documents whose first JSON object is a profile, and the fields that it has. */
+const EXAMPLES: Record<string, readonly string[]> = {
+  'docs/profiles.md': Object.keys(FIELDS),
+  'docs/api.md': PUBLIC_FIELDS,
+};
+
+/** Whether the example of a profile in a document has its fields in their order. */
+function exampleFaults(path: string, text: string): string[] {
+  const wanted = EXAMPLES[path]?.join(', ');
+  const [, line = '{}'] = /^```json\n(.*)\n```$/m.exec(text) ?? [];
+  if (wanted === undefined || Object.keys(JSON.parse(line)).join(', ') === wanted) return [];
+  return [`${path}: the example of a profile must have the fields ${wanted}`];
+}
+
 function filled(path: string, text: string): string {
   return text.replace(/(<!-- generated: (.+) -->\n)[\s\S]*?(?=<!-- end -->)/g, (_, begin: string, name: string) => {
     const made = TABLES[name];
@@ -133,7 +149,11 @@ const paths = ['.', 'docs'].flatMap((folder) => readdirSync(join(PROJECT, folder
 for (const path of paths.filter((path) => path.endsWith('.md'))) {
   const file = Bun.file(join(PROJECT, path));
   const old = await file.text();
-  problems.push(...(await write(path, old, filled(path, old))), ...(await deadLinks(path, old)));
+  problems.push(
+    ...(await write(path, old, filled(path, old))),
+    ...(await deadLinks(path, old)),
+    ...exampleFaults(path, old),
+  );
 }
 const example = 'deploy/settings.example';
 problems.push(...(await write(example, await Bun.file(join(PROJECT, example)).text(), settingsExample())));
