@@ -4,7 +4,7 @@ import { isMailAddress } from '../mail/address.ts';
 import { authIdFault, nameFault } from './name.ts';
 
 // The fields of profiles and links. What an import reads and what clients get are derived from these tables. A new field
-// needs only an entry here.
+// of profiles also needs a value for lines that lack it, in `record.ts`.
 
 /** An entry of the table of fields of a profile. */
 type Field = {

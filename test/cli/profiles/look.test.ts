@@ -15,10 +15,16 @@ async function world(stdin = readFileSync(SAMPLE, 'utf8')): Promise<string> {
 }
 
 describe('profiles export', () => {
-  test('prints exactly the sample that was imported', async () => {
+  test('prints all that was imported, and exactly the export that was', async () => {
     const { code, stdout, stderr } = await runCommand(['profiles', 'export', '--db', await world()]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toBe(readFileSync(SAMPLE, 'utf8'));
+    const linesOf = (text: string) =>
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    expect(linesOf(stdout)).toMatchObject(linesOf(readFileSync(SAMPLE, 'utf8')));
+    expect((await runCommand(['profiles', 'export', '--db', await world(stdout)])).stdout).toBe(stdout);
   });
 
   test('ends quietly when the reader stops reading, but reports a full disk', async () => {
