@@ -9,6 +9,9 @@ import { write } from '../db/write.ts';
 import { type MailConfig, readKeyNews, storeMail } from './outbox.ts';
 import { reminderMail } from './texts.ts';
 
+// Mails that are sent because time has passed: `storeReminders` stores them, which a server calls each hour. That one was sent is
+// known for 30 days, as long as mails are kept.
+
 /** How long before a key's expiry its owner is reminded. */
 const REMINDED_MS = 14 * DAY_MS;
 

@@ -1,21 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyChanges } from '../../../shared/db/schema/events.ts';
 import { rateLimitInWords, type Text } from '../../../shared/mail/compose.ts';
-import {
-  addressMail,
-  approvalMail,
-  changeMail,
-  enrolmentMail,
-  exposureMail,
-  rejectionMail,
-  reminderMail,
-  requestMail,
-  resumptionMail,
-  revocationMail,
-  signInMail,
-  signInNoticeMail,
-  suspensionMail,
-} from '../../../shared/mail/texts.ts';
+import * as texts from '../../../shared/mail/texts.ts';
 import { NEWS, SECRET } from './sample.ts';
 
 const DECISION = {
@@ -53,7 +39,10 @@ const CHANGES = {
 
 const PAGES = 'https://profiles.example.org/developers';
 
-/** Every mail except the test mail, with the text `foreign` wherever people can write text, and with links if there are pages. */
+/** A sample of every mail except the test mail, that about an approval first. */
+type Samples = Record<Exclude<keyof typeof texts, 'testMail'>, Text>;
+
+/** With the text `foreign` wherever people can write text, and with links if there are pages. */
 function allMails(foreign?: string, pages: string | null = null): Text[] {
   const f = foreign;
   const keyName = f ?? NEWS.keyName;
@@ -61,39 +50,37 @@ function allMails(foreign?: string, pages: string | null = null): Text[] {
   const request = { ...REQUEST, pages, keyName, ...(f !== undefined && { profile: f, description: f }) };
   const more = f === undefined ? {} : { projectUrl: f, expectedUsage: f };
   const profile = f ?? NEWS.profile;
-  return [
-    approvalMail({ ...NEWS, keyName, profile, pages }),
-    rejectionMail(decision),
-    revocationMail(decision),
-    requestMail({ ...request, ...more }),
-    changeMail({ ...decision, changes: CHANGES, atMs: CHANGED_AT }),
-    reminderMail({ ...decision, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
-    exposureMail({ ...decision, profile }),
-    suspensionMail({ ...decision, expiresAt: null }),
-    resumptionMail({ ...decision, expiresAt: CHANGED_AT, isBanned: true }),
-    ...mailsWithoutKey(f, pages),
-  ];
-}
-
-/** Mails whose subject names no key. */
-function mailsWithoutKey(foreign?: string, pages: string | null = null): Text[] {
-  const news = { ...DECISION, pages, profile: foreign ?? NEWS.profile, address: '192.0.2.7' };
-  return [
-    signInNoticeMail({ ...news, agent: foreign ?? 'A browser on Linux' }),
-    addressMail(news),
-    enrolmentMail({ ...news, admin: foreign ?? 'Grace' }),
-    signInMail({ ...news, code: '7Q2M-X0AB', askedAtMs: news.atMs, endsAtMs: news.atMs, clientAddress: news.address }),
-  ];
+  const atMs = DECISION.atMs;
+  const keyless = { ...DECISION, pages, profile, address: '192.0.2.7' };
+  const samples: Samples = {
+    approvalMail: texts.approvalMail({ ...NEWS, keyName, profile, pages }),
+    rejectionMail: texts.rejectionMail(decision),
+    revocationMail: texts.revocationMail(decision),
+    requestMail: texts.requestMail({ ...request, ...more }),
+    changeMail: texts.changeMail({ ...decision, changes: CHANGES, atMs: CHANGED_AT }),
+    reminderMail: texts.reminderMail({ ...decision, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
+    exposureMail: texts.exposureMail({ ...decision, profile }),
+    suspensionMail: texts.suspensionMail({ ...decision, expiresAt: null }),
+    resumptionMail: texts.resumptionMail({ ...decision, expiresAt: CHANGED_AT, isBanned: true }),
+    signInNoticeMail: texts.signInNoticeMail({ ...keyless, agent: f ?? 'A browser on Linux' }),
+    addressMail: texts.addressMail(keyless),
+    enrolmentMail: texts.enrolmentMail({ ...keyless, admin: f ?? 'Grace' }),
+    signInMail: texts.signInMail({
+      ...{ ...keyless, code: '7Q2M-X0AB', askedAtMs: atMs, endsAtMs: atMs, clientAddress: keyless.address },
+    }),
+  };
+  return Object.values(samples);
 }
 
 test('the mails read so', () => {
-  const texts = [...allMails(undefined, PAGES), ...allMails()].map(({ subject, text }) => `${subject}\n\n${text}`);
-  expect(texts.join('\n----\n')).toMatchSnapshot();
+  const read = [...allMails(undefined, PAGES), ...allMails()].map(({ subject, text }) => `${subject}\n\n${text}`);
+  expect(read.join('\n----\n')).toMatchSnapshot();
 });
 
 test('the secret stands once, on a line of its own', () => {
   expect(
-    approvalMail(NEWS)
+    texts
+      .approvalMail(NEWS)
       .text.split('\n')
       .filter((line) => line.includes(SECRET)),
   ).toEqual([SECRET]);
