@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { expectUsable, type OpenPage, startBrowser } from '../../support/browser.ts';
+import { AXE, expectUsable, type OpenPage, startBrowser } from '../../support/browser.ts';
 import { hasChromium } from '../../support/chromium.ts';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { freePort } from '../../support/network.ts';
@@ -86,24 +86,14 @@ describe('the page in a browser', () => {
     async () => {
       // On a phone. A wide window has more to render.
       const url = `${address}#/Lookup/getProfileByUid`;
-      const { page, requests, troubles } = await openPage(url, { width: 390, colorScheme: 'light' });
+      const { page, requests, troubles } = await openPage('about:blank', { width: 390, colorScheme: 'light' });
+      await using _ = await page.addInitScript(AXE);
+      await page.goto(url);
       await page.locator('#operations-Lookup-getProfileByUid button', { hasText: 'Try it out' }).waitFor();
       expect(page.url()).toStartWith(address);
       expect(await page.evaluate<string>("getComputedStyle(document.querySelector('.top')).display")).toBe('flex');
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
       expect(await page.title()).toBe('Try it – API documentation – Profile Lookup');
-      await page.locator('.models .json-schema-2020-12-expand-deep-button').first().waitFor();
-      const looks = [];
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        for (const button of ['accordion', 'expand-deep-button']) {
-          const style = `getComputedStyle(document.querySelector('.models .json-schema-2020-12-${button}'))`;
-          looks.push(await page.evaluate(`[${style}.backgroundColor, ${style}.color]`));
-        }
-      }
-      // Names have the colour of our pages' text, in light and dark mode.
-      const [light, dark] = ['rgb(27, 28, 32)', 'rgb(237, 237, 240)'].map((text) => ['rgba(0, 0, 0, 0)', text]);
-      expect(looks).toEqual([light, light, dark, dark]);
       await page.locator('button', { hasText: 'Authorize' }).click();
       await page.getByLabel('auth-bearer-value').fill(secret);
       await page.locator('.modal-ux button.authorize').click();
