@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { afterAll } from 'bun:test';
 import {
   cpSync,
@@ -174,7 +175,32 @@ export function isOpenIn(pid: number, path: string): boolean {
 export const HAS_STRACE =
   Bun.which('strace') !== null && Bun.spawnSync(['strace', '-qq', '-o', '/dev/null', 'true']).success;
 
-const NEXT = readFileSync(join(PROJECT, 'test/fixtures/next-version.sql'), 'utf8');
+const NEXT = nextMigration();
+
+/**
+ * The migration of a made-up next version, from the present schema: profiles get a column, and keys a state, `paused`. SQLite
+ * can't change a check, so their table is made anew, with its indexes and triggers.
+ */
+function nextMigration(): string {
+  using sqlite = new Database(':memory:');
+  for (const migration of MIGRATIONS) sqlite.run(migration);
+  const made = sqlite.query(
+    "SELECT sql FROM sqlite_schema WHERE tbl_name = 'api_keys' AND sql IS NOT NULL ORDER BY rowid",
+  );
+  const [table = '', ...rest] = made.values().flat() as string[];
+  const columns = sqlite.query("SELECT name FROM pragma_table_info('api_keys')").values().flat();
+  // In the order of the rows: of keys that were requested in one millisecond, it tells which came first.
+  const copied = ['rowid', ...columns].join(', ');
+  return [
+    'ALTER TABLE profiles ADD pronouns text CONSTRAINT profiles_pronouns CHECK(length(pronouns) <= 40)',
+    table.replace('"api_keys"', 'next_keys').replaceAll("'suspended'", "'suspended', 'paused'"),
+    `INSERT INTO next_keys (${copied}) SELECT ${copied} FROM api_keys`,
+    'DROP TABLE api_keys',
+    'ALTER TABLE next_keys RENAME TO api_keys',
+    ...rest,
+    '',
+  ].join(';\n');
+}
 
 /** The migrations of a made-up next version. */
 export const NEXT_MIGRATIONS: readonly string[] = [...MIGRATIONS, NEXT];
