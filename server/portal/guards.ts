@@ -68,6 +68,8 @@ export function anyone(parts: PortalParts) {
     .onBeforeHandle(async ({ page, request }) => {
       if (request.method === 'POST') {
         page.form = await readForm(request);
+        // A form that arrives slowly waits for locks as long as others do.
+        page.waitUntilMs = lockDeadline();
         countLimited(page);
         await whenUnlocked(page.access.db.$client, page.waitUntilMs);
       }
@@ -108,18 +110,18 @@ function openPage(
 ): PageContext {
   const { access } = services;
   const { config } = access;
-  const waitUntilMs = lockDeadline();
-  return {
+  const page: PageContext = {
     ...{ request, state, config, access, services, path, route },
     nowMs: access.clock.nowMs(),
     to: (path) => publicPath(config, path),
     client: { address: state.address, agent: request.headers.get('user-agent') ?? '' },
-    waitUntilMs,
-    write: (act) => whenFree(access.db.$client, act, waitUntilMs),
+    waitUntilMs: lockDeadline(),
+    write: (act) => whenFree(access.db.$client, act, page.waitUntilMs),
     params: {},
     form: new Map(),
     ...{ session: null, person: null, name: '', flash: null, isFor: null },
   };
+  return page;
 }
 
 /** How often a network may send a form, in seconds, and what that is called. By default it is an IPv4 address, or an IPv6 /64. */

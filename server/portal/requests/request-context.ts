@@ -28,8 +28,8 @@ export type PageContext = {
   /** The URL of a path on this server: prefixes that of PUBLIC_URL. */
   readonly to: (path: string) => string;
   readonly client: Client;
-  /** Until when the request may wait for locks; see `lockDeadline`. */
-  readonly waitUntilMs: number;
+  /** Until when the request may wait for locks, once its form has arrived; see `lockDeadline`. */
+  waitUntilMs: number;
   /** Runs what writes once it can get the database's lock, while other requests are served; see `whenFree`. */
   readonly write: <T>(act: () => T) => Promise<T>;
   params: Readonly<Record<string, string>>;

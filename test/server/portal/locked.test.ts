@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
+import { connect } from 'node:net';
 import { systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { serverOn } from '../../support/http.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
-import { fetchPage, signInOwner } from '../../support/pages.ts';
+import { fetchPage, SAME_ORIGIN, signInOwner } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { eventually, testClock, testDeps } from '../../support/world.ts';
 
@@ -45,7 +46,7 @@ async function lockedWorld() {
     'a decision': [`${keyPath}/rename`, { name: 'Another name', shown: keyRevision(deps.db, identifier) }, keyPath],
     'a sign-in': ['/developers/sign-in', signIn, '/developers'],
   } as const;
-  return { forms, show, send, hold };
+  return { forms, cookie, show, send, hold };
 }
 
 for (const file of ['a decision', 'a sign-in'] as const) {
@@ -94,5 +95,27 @@ for (const file of ['a decision', 'a sign-in'] as const) {
       expect([page.split('Another name').length, page.split('A new key').length]).toEqual([2, 2]);
   }, 20_000);
 }
+
+test('a form that takes longer than 2 seconds to arrive still waits for the lock', async () => {
+  const { forms, cookie, show, hold } = await lockedWorld();
+  const [path, fields, next] = forms['a decision'];
+  const form = new URLSearchParams({ ...fields, name: 'Sent slowly' }).toString();
+  const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: ${cookie}\r\nContent-Length: ${form.length}`;
+  const headers = Object.entries(SAME_ORIGIN).map(([name, value]) => `${name}: ${value}`);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let answer = '';
+  const socket = connect(server.port, '127.0.0.1');
+  socket.on('data', (chunk) => (answer += chunk.toString()));
+  socket.on('close', () => resolve(answer));
+  socket.write(`${[head, ...headers].join('\r\n')}\r\n\r\n${form.slice(0, 5)}`);
+  await Bun.sleep(2_100);
+  const release = hold();
+  socket.write(form.slice(5));
+  await Bun.sleep(500);
+  expect(answer).toBe('');
+  release();
+  expect(await promise).toStartWith('HTTP/1.1 303 ');
+  expect((await show(next)).page).toContain('Sent slowly');
+}, 20_000);
 
 const KEY = { name: 'A new key', description: DESCRIPTION, permissions: 'api.lookup' };
