@@ -19,8 +19,8 @@ export const DECISIONS: readonly AnyOperation[] = ALL_OPERATIONS.filter(
   ({ who, event }) => who.admin === 'all' && event !== null,
 );
 
-/** The decisions on requests, which the queue offers too. */
-export const REQUEST_DECISIONS: readonly AnyOperation[] = DECISIONS.filter(({ from }) => from?.includes('pending'));
+/** The decisions that the queue offers too, and whose outcomes it shows. */
+export const REQUEST_DECISIONS: readonly AnyOperation[] = [OPERATIONS.approve, OPERATIONS.reject];
 
 /** The operations that owners perform from the page of a key, each with its own page. */
 export const OWNERS_ACTIONS: readonly (readonly [AnyOperation, OwnerPage])[] = ALL_OPERATIONS.flatMap((operation) =>
