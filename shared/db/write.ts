@@ -23,6 +23,26 @@ export function write<T>(db: Db, act: (tx: Tx) => T): T {
 }
 
 /**
+ * Like {@link write}, for a function that lets others run while it has the lock. Until it ends, nothing else may use the
+ * connection. Inside a transaction it is a part of it.
+ */
+export async function writeInTurns<T>(db: Db, act: (tx: Tx) => Promise<T>): Promise<T> {
+  if (isInTransaction(db)) return act(db);
+  const { $client: sqlite } = db;
+  try {
+    sqlite.run('BEGIN IMMEDIATE');
+    const result = await act(db as Tx);
+    sqlite.run('COMMIT');
+    return result;
+  } catch (error) {
+    if (sqlite.inTransaction) sqlite.run('ROLLBACK');
+    return guardDatabase(sqlite.filename, () => {
+      throw error;
+    });
+  }
+}
+
+/**
  * Like {@link write}, but a power cut may undo it: the commit does not wait for the disk. For what strangers can cause,
  * such as tickets, and for times of last use.
  */

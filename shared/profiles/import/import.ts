@@ -3,7 +3,7 @@ import { DAY_MS, isoTime, parseIsoTime } from '../../clock.ts';
 import type { Sqlite } from '../../db/connect.ts';
 import { KEPT_AFTER_ERASURE_MS } from '../../db/facts.ts';
 import { databaseFault, guardDatabase } from '../../db/faults.ts';
-import { write } from '../../db/write.ts';
+import { write, writeInTurns } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError, isForOperator } from '../../errors.ts';
 import { keepLogShort } from '../../files/disk.ts';
@@ -214,14 +214,14 @@ function yieldToOthers(): Promise<void> {
 }
 
 /** Runs one transaction of an import at its turn. */
-async function inBatch<T>(run: ImportRun, act: () => T): Promise<T> {
+async function inBatch<T>(run: ImportRun, act: () => T | Promise<T>): Promise<T> {
   const { db, clock, pace } = run;
   const isWhole = db.$client.inTransaction;
   const waitMs = run.endedAtMs + GAP_MS - clock.monotonicMs();
   if (waitMs > 0 && !isWhole) await Bun.sleep(waitMs);
   else await yieldToOthers();
   await pace.ready();
-  const result = act();
+  const result = await act();
   run.endedAtMs = clock.monotonicMs();
   // A checkpoint is possible only outside a transaction.
   if (!isWhole) run.keepLogShort();
@@ -315,19 +315,33 @@ async function settle(run: ImportRun): Promise<void> {
 
 /**
  * Applies groups in one transaction until its time is over; returns how many. A group of which a line can't be applied
- * changes nothing: that line is reported, and the others are added to `left`.
+ * changes nothing: that line is reported, and the others are added to `left`. A group that takes longer, as when thousands of
+ * profiles pass on their names, still needs one transaction, but lets others run in between.
  */
-function settleSome(run: ImportRun, groups: readonly Group[], left: ReturnType<Waiting['take']>): number {
+async function settleSome(
+  run: ImportRun,
+  groups: readonly Group[],
+  left: ReturnType<Waiting['take']>,
+): Promise<number> {
   const { db, clock, applier, report, pace } = run;
   const done: { group: Group; outcomes: Outcome[]; remarks: ReturnType<typeof noRemarks> }[] = [];
-  write(db, (tx) => {
+  await writeInTurns(db, async (tx) => {
     const nowMs = clock.nowMs();
-    const untilMs = clock.monotonicMs() + pace.lockMs;
+    const endsAtMs = clock.monotonicMs() + pace.lockMs;
+    let turnEndsAtMs = endsAtMs;
+    const takeTurns = async () => {
+      if (clock.monotonicMs() < turnEndsAtMs) return;
+      await yieldToOthers();
+      turnEndsAtMs = clock.monotonicMs() + pace.lockMs;
+    };
     for (const group of groups) {
       const remarks = noRemarks();
       const outcomes: Outcome[] = [];
       db.$client.run('SAVEPOINT waiting');
-      for (const id of group.ids) applier.release(id);
+      for (const id of group.ids) {
+        applier.release(id);
+        await takeTurns();
+      }
       for (const { line } of group.lines) {
         try {
           outcomes.push(applier.apply(tx, line, nowMs, remarks));
@@ -335,13 +349,14 @@ function settleSome(run: ImportRun, groups: readonly Group[], left: ReturnType<W
           if (isFatal(run, error)) throw error;
           outcomes.push(FAULT);
         }
+        await takeTurns();
       }
       const isWhole = outcomes.every((outcome) => typeof outcome === 'string' && outcome !== 'newer');
       if (applier.endRelease() || !isWhole) db.$client.run('ROLLBACK TO waiting');
       else applier.noteErased(tx, outcomes.filter((outcome) => outcome === 'deleted').length, nowMs);
       db.$client.run('RELEASE waiting');
       done.push({ group, outcomes, remarks });
-      if (clock.monotonicMs() >= untilMs) break;
+      if (clock.monotonicMs() >= endsAtMs) break;
     }
   });
   for (const { group, outcomes, remarks } of done) {

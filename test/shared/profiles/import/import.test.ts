@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openBare } from '../../../../shared/db/connect.ts';
 import { effectsOnKeys } from '../../../../shared/erasure/erase.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
@@ -341,6 +342,32 @@ describe('a batch', () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(6);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(30);
     for (const [at, time] of free.slice(2).entries()) expect(time - (free[at + 1] as number)).toBeGreaterThan(14);
+  });
+
+  test('of names that are passed on lets others run when its time is over, and is still one transaction', async () => {
+    const deps = testDeps();
+    const ring = (shift: number) =>
+      Array.from({ length: 20 }, (_, at) => ({ id: at + 1, username: `u${(at + shift) % 20}` }));
+    await importLines(deps, ring(0));
+    const other = openBare(deps.config.databasePath, 'read');
+    const names = other.query('SELECT username FROM profiles ORDER BY id');
+    const before = names.values();
+    let isDone = false;
+    const imported = importLines(deps, ring(1), { pace: { lockMs: 0, ready: async () => {} } }).finally(() => {
+      isDone = true;
+    });
+    let turns = 0;
+    while (!isDone) {
+      if (deps.db.$client.inTransaction) {
+        turns++;
+        expect(names.values()).toEqual(before);
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await imported).toMatchObject({ imported: 20, refused: [] });
+    expect(turns).toBeGreaterThan(20);
+    expect(names.values()).toEqual(ring(1).map(({ username }) => [username]));
+    other.close();
   });
 
   test('in which this program fails at a line is applied without that line', async () => {
