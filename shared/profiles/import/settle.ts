@@ -132,7 +132,7 @@ export async function planWaiting(
     if (losers.size === 0) break;
     for (const entry of losers) doubtful.push(...refuse(entry));
   }
-  return { groups: groupsOf(linesOf, wishes, holder), refused };
+  return { groups: await groupsOf(linesOf, wishes, holder, look), refused };
 }
 
 const KIND_LENGTH = 'name '.length;
@@ -170,11 +170,12 @@ function wishOf(held: readonly string[], lines: readonly WaitingLine[], merge: b
   return wish;
 }
 
-function groupsOf(
+async function groupsOf(
   linesOf: ReadonlyMap<number, WaitingLine[]>,
   wishes: ReadonlyMap<number, Wish>,
   holder: (key: string) => number | null,
-): Plan['groups'] {
+  look: () => Promise<void>,
+): Promise<Plan['groups']> {
   const beside = new Map<number, number[]>([...linesOf.keys()].map((id) => [id, []]));
   for (const [id, wish] of wishes) {
     for (const [key, entry] of wish) {
@@ -183,6 +184,7 @@ function groupsOf(
       beside.get(id)?.push(other);
       beside.get(other)?.push(id);
     }
+    await look();
   }
   const seen = new Set<number>();
   const groups: Plan['groups'] = [];

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { planWaiting, WAITS_BEHIND, type WaitingLine } from '../../../../shared/profiles/import/settle.ts';
+import { parseLine } from '../../../../shared/profiles/line.ts';
 import { importLines, namesById } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
@@ -188,4 +190,32 @@ test('for any lines, names and rows agree, and all refused lines are reported', 
     }),
     { numRuns: rounds(19) },
   );
+});
+
+test('lines that wait for each other are planned in pieces, however many there are', async () => {
+  const count = 1_000;
+  const waiting = Array.from({ length: count }, (_, at): [number, WaitingLine[]] => {
+    const text = JSON.stringify({ id: at + 1, username: `u${(at + 1) % count}` });
+    const line = parseLine(text);
+    if ('reason' in line) throw new Error(line.reason);
+    return [at + 1, [{ number: at + 1, text, line, refusal: WAITS_BEHIND }]];
+  });
+  let reads = 0;
+  let most = 0;
+  const plan = await planWaiting(
+    {
+      heldOf: () => null,
+      holderOf: (_kind, name) => {
+        most = Math.max(most, ++reads);
+        return Number(name.slice(1)) + 1;
+      },
+    },
+    new Map(waiting),
+    false,
+    async () => {
+      reads = 0;
+    },
+  );
+  expect(plan.groups.map(({ ids }) => ids.length)).toEqual([count]);
+  expect(most).toBeLessThanOrEqual(100);
 });
