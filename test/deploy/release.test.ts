@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SECRET_FILES } from '../../shared/config/config.ts';
 import { VERSION } from '../../shared/version.ts';
-import { PROJECT } from '../support/cli.ts';
+import { NO_JIT, PROJECT } from '../support/cli.ts';
 import { startServerProcess } from '../support/machine.ts';
 import { tempFolder } from '../support/world.ts';
 
@@ -126,6 +126,7 @@ test.skipIf(Bun.which('restic') === null)(
       CACHE_DIRECTORY: join(folder, 'cache'),
       XDG_CACHE_HOME: join(folder, 'restic-cache'),
       RESTIC_SETTINGS: join(folder, 'restic'),
+      ...NO_JIT,
     };
     // A repository's URL may have what a shell would act on.
     const restic = {

@@ -60,10 +60,10 @@ function mailVariables(world: World, port: number): Record<string, string> {
 }
 
 describe('commands at the same time', () => {
-  test('10 simultaneous requests for one profile get exactly three keys', async () => {
+  test('6 simultaneous requests for one profile get exactly three keys', async () => {
     const profile = newProfile(deps);
     const words = ['keys', 'request', '--profile', profile, '--name', 'Bot', '--permission', 'api.lookup'];
-    const all = Array.from({ length: 10 }, () =>
+    const all = Array.from({ length: 6 }, () =>
       profilectl([...words, '--description', DESCRIPTION], { variables: { DATABASE_PATH: deps.config.databasePath } }),
     );
     const runs = await Promise.all(all);
@@ -190,8 +190,8 @@ describe('approvals that are killed', () => {
       const all = [...new Set([...secrets, ...mailedSecrets(world, identifier)])];
       expect(await countAccepted(world, all)).toBe(1);
     };
-    const tookMs = Math.min(...(await Promise.all(worlds.map(timeApproval))));
-    const parts = fc.sample(fc.integer({ min: 20, max: 180 }), rounds(8));
+    const tookMs = await timeApproval(deps);
+    const parts = fc.sample(fc.integer({ min: 20, max: 180 }), rounds(4));
     const instants = parts.map((part) => (tookMs * part) / 100);
     const kills: Kill[] = [...Array.from({ length: rounds(1) }, () => STAGES).flat(), ...instants];
     await Promise.all(
@@ -226,7 +226,7 @@ test('the server accepts one mailed secret for each Active key, and no other', a
 test('neither a mailed secret nor its random part is in the database or its write-ahead log', () => {
   const everyMail = [...received, ...worlds.flatMap(mails)];
   const mailed = everyMail.flatMap((mail) => mail.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? []);
-  expect(mailed.length).toBeGreaterThan(rounds(12));
+  expect(mailed.length).toBeGreaterThan(rounds(8));
   for (const { folder } of worlds) {
     const files = readdirSync(folder).filter((name) => name.startsWith('profiles'));
     expect(files.length).toBeGreaterThanOrEqual(2);
