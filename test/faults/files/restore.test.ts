@@ -130,7 +130,7 @@ test.skipIf(!HAS_STRACE)(
     const times = seen.split('\n').filter((line) => line.includes('pread64(')).length;
     expect(times).toBeGreaterThan(30);
     const random = seededRandom('failures of the backup');
-    for (let round = 0; round < rounds(3); round++) {
+    for (let round = 0; round < rounds(2); round++) {
       const when = 1 + Math.floor(random() * times);
       const { done, left } = await restoreIn(made, `inject=pread64:error=EIO:when=${when}`, 'backup');
       expect(done.stderr).not.toMatch(/damaged|bug/);

@@ -116,7 +116,7 @@ test('an upgrade killed at any moment leaves the whole old or the whole new sche
     return performance.now() - beganAt;
   };
   const wholeMs = await run(join(folder, 'whole.db'), null);
-  const kills = rounds(3);
+  const kills = rounds(2);
   const random = seededRandom('killed upgrades');
   for (let kill = 0; kill < kills; kill++) {
     const path = join(folder, `killed${kill}.db`);

@@ -18,7 +18,7 @@ const PROFILES = 1_000;
 const VERSIONS = 1 + rounds(1);
 
 /** The pause between exports and between VACUUMs, in which the imports get the lock on a slow machine, too. */
-const PAUSE_MS = 400;
+const PAUSE_MS = 1_000;
 
 /** The pause between a client's requests, because what is tried is the order of commits and not the greatest load. */
 const CLIENT_PAUSE_MS = 10;

@@ -192,7 +192,7 @@ describe('noise', () => {
     );
 
   test('of any kind in, around or between requests gets legal responses or none, and the next request is served', async () => {
-    const runs = rounds(750);
+    const runs = rounds(300);
     const statuses: Record<number, number> = {};
     await fc.assert(
       fc.asyncProperty(mutant, async (text) => {

@@ -89,7 +89,7 @@ describe('a running server', () => {
     const server = await start(databasePath);
     const outcomes: Record<string, number> = {};
     let approvalMs = 0;
-    for (let id = 1; id <= rounds(13); id++) {
+    for (let id = 1; id <= rounds(7); id++) {
       const profile = `user${insertProfile(deps.db, { id })}`;
       const { secret: old } = await issue(deps, { profile });
       const identifier = await request(deps, { profile });
