@@ -134,7 +134,7 @@ type PageForm = { id: string; action: string; fields: Pair[]; buttons: Button[] 
 function formsOn(page: string): PageForm[] {
   const forms: PageForm[] = [];
   let current: PageForm | undefined;
-  let text = '';
+  let [text, chosenFor] = ['', ''];
   const attribute = (one: HTMLRewriterTypes.Element, name: string) => unescaped(one.getAttribute(name) ?? '');
   // Buttons may stand outside of their form.
   const formOf = (one: HTMLRewriterTypes.Element) =>
@@ -166,8 +166,13 @@ function formsOn(page: string): PageForm[] {
         if (!isLeftOut(one)) formOf(one)?.fields.push([attribute(one, 'name'), attribute(one, 'value')]);
       },
     })
+    .on('select', {
+      element: (one) => {
+        chosenFor = attribute(one, 'name');
+      },
+    })
     .on('option[selected]', {
-      element: (one) => void current?.fields.push(['', attribute(one, 'value')]),
+      element: (one) => void current?.fields.push([chosenFor, attribute(one, 'value')]),
     })
     .on(
       'textarea',

@@ -98,7 +98,7 @@ function logDays(context: PageContext, entries: readonly LogEntry[]): Html {
   return html`${[...days].map(([day, ofDay]) => {
     const lines = ofDay.map(
       (entry) =>
-        html`<li><span class="face" aria-hidden="true">${firstLetter(entry.by.replace(/^(admin|backend) /, ''))}</span><p><b>${userText(entry.by)}</b> ${whatOf(context, entry)}</p>${day === today ? relativeTime(entry.atMs, nowMs) : clockTime(entry.atMs)}</li>`,
+        html`<li><span class="face" aria-hidden="true">${firstLetter(entry.by.replace(/^(admin|backend) (?!\()/, ''))}</span><p><b>${userText(entry.by)}</b> ${whatOf(context, entry)}</p>${day === today ? relativeTime(entry.atMs, nowMs) : clockTime(entry.atMs)}</li>`,
     );
     return html`<section aria-labelledby="day-${day}"><h2 id="day-${day}">${dayTitle(day, today)}</h2><ol class="list log">${lines}</ol></section>`;
   })}`;
@@ -151,7 +151,7 @@ function filterForm({ to }: PageContext, wanted: Wanted, faults: Faults): Html {
     html`<input id="${name}" name="${name}" value="${wanted[name]}" aria-label="${label}" autocomplete="off"${more}${wrong(name)}>`;
   const text = (hint: string) => html` type="search" placeholder="${hint}" autocapitalize="none" spellcheck="false"`;
   return html`<form class="filter" role="search" aria-label="Filter the log" method="get" action="${to(PATH)}" novalidate>
-${input('by', 'Who', text('Who, such as owner'))}${input('key', 'Key', text('Key identifier'))}
+${input('by', 'Who', html`${text('Who, such as owner')} class="wide"`)}${input('key', 'Key', text('Key identifier'))}
 <select id="kind" name="kind" aria-label="What"${wrong('kind')}>${option('kind', '', 'Everything')}${groups}</select>
 <select id="when" name="when" aria-label="When"${wrong('when')}>${option('when', '', 'Any time')}${presets}${dates}</select>
 ${input('from', 'From, a UTC date', html` class="dates" type="date"`)}${input('to', 'To, a UTC date, inclusive', html` class="dates" type="date"`)}

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { PERMISSIONS } from '../../../shared/db/schema/keys.ts';
-import { type Bounds, factsOf, formNameOf } from '../../../shared/keys/inputs.ts';
+import { type Bounds, factsOf, formNameOf, type InputKind } from '../../../shared/keys/inputs.ts';
+import { parseRateLimit, windowWords } from '../../../shared/limits/rate-limit.ts';
 import { numberText } from '../../../shared/text.ts';
 import { type Html, html, raw } from '../../html.ts';
 import { PERMISSION_WORDS } from './key-facts.ts';
@@ -24,7 +25,7 @@ type FieldParts = {
   /** What follows the input, so that the tab key leads from the label's text into the field. */
   more?: Html | undefined;
   faults: Faults;
-  /** Whether it has autofocus: for a text that is the only field of its page. */
+  /** Whether it has autofocus: for the first field of a page that is only its form. */
   isFirst?: boolean | undefined;
   bounds?: Bounds | undefined;
 };
@@ -113,12 +114,14 @@ function checkboxes(field: FieldParts & { values: readonly string[]; options: re
   return html`<fieldset class="field"${described(field)}><legend>${label}</legend>${notes(field)}${items}</fieldset>`;
 }
 
+type Radios = FieldParts & { value: string; options: readonly Option[]; kind: InputKind; otherHint: string };
+
 /**
- * A group of radio buttons, the last of which, `other`, shows a field for typing another value. That is sent under the name
- * with `Other` appended.
+ * A group of radio buttons, the last of which, `other`, shows a field for typing another value, or those for other limits. What
+ * is typed is sent under the name with `Other` appended.
  */
-function radios(field: FieldParts & { value: string; options: readonly Option[]; otherHint: string }): Html {
-  const { name, id: first = name, label, value, options, otherHint } = field;
+function radios(field: Radios): Html {
+  const { name, id: first = name, label, value, options, kind, otherHint } = field;
   const isOther = options.every((option) => option.value !== value);
   const choice = (id: string, sent: string, text: string | Html, isChecked: boolean) =>
     html`<label class="choice"><input id="${id}" name="${name}" type="radio" value="${sent}"${raw(isChecked ? ' checked' : '')}><span>${text}</span></label>`;
@@ -127,8 +130,25 @@ function radios(field: FieldParts & { value: string; options: readonly Option[];
     choice(at === 0 && !isOther ? first : `${first}-${at}`, option.value, option.label, option.value === value),
   );
   const typed = isOther ? first : `${first}-typed`;
-  return html`<fieldset class="field"${described(field)}><legend>${label}</legend>${notes(field)}<div class="choices">${items}${choice(`${first}-other`, 'other', 'other', isOther)}</div>
-<div class="typed"><p class="soft" id="${typed}-how">${otherHint}</p><input id="${typed}" name="${name}Other" aria-label="${label}: other" aria-describedby="${typed}-how" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false"></div></fieldset>`;
+  return html`<fieldset class="field"${described(field)}><legend>${label}</legend>${notes(field)}<div>${items}${choice(`${first}-other`, 'other', 'other', isOther)}</div>
+<div class="typed">${kind === 'rate limits' ? limitLines(field) : html`<p class="soft" id="${typed}-how">${otherHint}</p><input id="${typed}" name="${name}Other" aria-label="${label}: other" aria-describedby="${typed}-how" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false">`}</div></fieldset>`;
+}
+
+/** A line for each limit, its number and its span, and an empty line after a single limit. Spans are `1m` and so on. */
+function limitLines({ name, id = name, value, options, faults }: Radios): Html {
+  const limitsIn = (text: string) => text.split(' ').map((limit) => limit.split(/\/(?=[^/]*$)/));
+  const own = options.flatMap((one) => limitsIn(one.value)).map(([, span = '']) => span);
+  const limits = limitsIn(value);
+  const lines = (limits.length > 1 ? limits : [...limits, ['', '1d']]).map(([count = '', chosen], at) => {
+    const number = { name: `${id}-count-${at}`, label: `Limit ${at + 1}: requests`, faults };
+    const span = { name: `${id}-span-${at}`, label: `Limit ${at + 1}: span`, faults };
+    const units = [...new Set(['1s', '1m', '1h', '1d', ...own])].map((one) => {
+      const words = windowWords(parseRateLimit(`1/${one}`).windowSeconds);
+      return html`<option value="${one}"${raw(one === chosen ? ' selected' : '')}>${words}</option>`;
+    });
+    return html`<div class="limit"><input id="${number.name}" name="${name}Other" aria-label="${number.label}" value="${count}" inputmode="numeric" autocomplete="off"${described(number)}><span>per</span><select id="${span.name}" name="${name}Span" aria-label="${span.label}"${described(span)}>${units}</select></div>${notes(number)}${notes(span)}`;
+  });
+  return html`${lines}`;
 }
 
 function around(field: FieldParts, input: Html): Html {
@@ -186,7 +206,8 @@ export function inputField(input: string, schema: z.ZodType, state: FieldState):
   const hint = state.hint === undefined ? facts.hint : (state.hint ?? undefined);
   const value = texts[0] ?? '';
   const parts = { name, id, label, hint, bounds, more, isFirst, value, faults };
-  if (state.choices) return radios({ ...parts, options: state.choices, otherHint: facts.hint ?? '' });
+  if (state.choices)
+    return radios({ ...parts, value: texts.join(' '), options: state.choices, kind, otherHint: facts.hint ?? '' });
   if (kind === 'hidden') return hiddenField(name, value);
   if (kind === 'permissions') return checkboxes({ ...parts, values: texts, options: PERMISSION_OPTIONS });
   if (kind === 'lines') return textArea({ ...parts, rows });

@@ -23,10 +23,10 @@ export function permissionNames({ requestedPermissions }: KeyView): string {
   return requestedPermissions.map((permission) => permission.replace('api.', '')).join(', ');
 }
 
-/** The state of a key as a coloured tag, with a second one if the key is refused although it is Active. */
+/** The state of a key as a coloured tag, and why the key is refused although it has that state. */
 export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {
   const tag = html`<span class="state ${state}">${state}</span>`;
-  return refusedFor === null ? tag : html`${tag} <span class="state refused">${REFUSED_WORDS[refusedFor]}</span>`;
+  return refusedFor === null ? tag : html`<span>${tag}<span class="warn">, ${REFUSED_WORDS[refusedFor]}</span></span>`;
 }
 
 const REFUSED_WORDS: Record<NonNullable<KeyView['refusedFor']>, string> = { ban: 'refused: profile banned' };
@@ -211,7 +211,7 @@ export function keyList({ keys, lastUses, linkTo, withProfiles = false, nowMs }:
       ...(hasSecret(state) || usedAtMs !== undefined ? [used] : []),
       ...rateLimits.map((limit) => limitText(limit)),
     ];
-    return html`<li class="key"><div><h3><a href="${linkTo(identifier)}">${nameOf(key)}</a></h3><p>${joined(about)}</p></div><p>${joined(use)}</p></li>`;
+    return html`<li class="key"><div><h3><a href="${linkTo(identifier)}">${nameOf(key)}</a></h3><p>${joined(about)}</p></div>${use.length === 0 ? '' : html`<p>${joined(use)}</p>`}</li>`;
   });
   return html`<ul class="list">${rows}</ul>`;
 }

@@ -43,7 +43,7 @@ export async function keyPage(context: PageContext): Promise<Page> {
     title: name,
     where: 'API keys',
     body: html`${crumbs(context)}<div class="head"><div><h1>${userText(name)}</h1>
-<p class="meta">${meta.map((part) => html`<span>${part}</span>`)}<code data-copy="the identifier">${identifier}</code></p></div>
+<p class="meta">${meta.map((part) => html`<span>${part}</span>`)}<span><code data-copy="the identifier">${identifier}</code></span></p></div>
 <p class="buttons">${again === null ? '' : html`<a class="button" href="${again.href}">${state === 'Active' ? 'Replace' : again.text}</a>`}${actions(context, key, owner.banned)}</p></div>
 ${bannedNote(owner)}
 ${replacements.map((next) => html`<p class="note">${ownKeyLink(context, next)} (${next.state}) was requested to replace this key.</p>`)}

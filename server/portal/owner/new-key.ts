@@ -90,8 +90,9 @@ async function show(context: PageContext, filled: Filled | null, faults: Faults,
     ...ASKED,
     expectedUsage: { hint: `How many requests a day, and when? Usual: ${usual}. If you need more, say why.` },
   };
-  const fields = INPUTS.map(([name, schema]) => {
-    return inputField(name, schema, { texts: textsOf(name, schema), faults, ...asked[name] });
+  const fields = INPUTS.map(([name, schema], at) => {
+    const isFirst = at === 0 && faults.size === 0;
+    return inputField(name, schema, { texts: textsOf(name, schema), faults, isFirst, ...asked[name] });
   });
   return {
     title,

@@ -1,13 +1,14 @@
 import type { z } from 'zod';
 import type { Person } from '../../../shared/actor.ts';
-import { AppError, isForOperator } from '../../../shared/errors.ts';
+import { AppError, faultOf, isForOperator } from '../../../shared/errors.ts';
 import { parseInput } from '../../../shared/keys/fields.ts';
 import { factsOf, formNameOf, readAnswer } from '../../../shared/keys/inputs.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
+import { parseRateLimit, RATE_LIMIT_BOUNDS } from '../../../shared/limits/rate-limit.ts';
 import { type AnyOperation, inputFor, type Operation } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS, perform } from '../../../shared/operations.ts';
 import type { SignedInPerson } from '../../../shared/sign-in/sessions.ts';
-import { countText } from '../../../shared/text.ts';
+import { countText, numberText } from '../../../shared/text.ts';
 import { countAnswered } from '../../../shared/usage/usage.ts';
 import { type Html, html, userText } from '../../html.ts';
 import type { Faults } from '../html/fields.ts';
@@ -25,12 +26,34 @@ export function formFields(operation: AnyOperation, kind: Person['kind']): FormF
   return Object.entries(fields);
 }
 
-/** What was sent for an input: the selected value or, if that is `other`, the typed one. Only permissions are repeated. */
+/** What was sent for an input: the selected value or, if that is `other`, what was typed. Only permissions and limits are several. */
 export function sentTexts(input: string, schema: z.ZodType, form: Form): readonly string[] {
   const name = formNameOf(input, schema);
-  if (factsOf(schema).kind === 'permissions') return allValues(form, name);
+  const { kind } = factsOf(schema);
+  if (kind === 'permissions') return allValues(form, name);
   const text = oneValue(form, name);
+  if (kind === 'rate limits' && text === 'other') return typedLimits(name, form);
   return form.has(name) ? [text === 'other' ? oneValue(form, `${name}Other`) : text] : [];
+}
+
+/** The typed limits such as `60/1m`, without spaces between digits. All lines but the first may be empty. */
+function typedLimits(name: string, form: Form): string[] {
+  const spans = allValues(form, `${name}Span`);
+  return allValues(form, `${name}Other`)
+    .map((count, at) => `${count.replace(/\s/g, '')}/${spans[at]}`)
+    .filter((text, at) => at === 0 || !text.startsWith('/'));
+}
+
+const NUMBER = `The number of requests must be a whole number from 1 to ${numberText(RATE_LIMIT_BOUNDS.maxQuota)}.`;
+const REPEATED = 'Choose another span: each limit of a key has its own.';
+
+/** What is wrong with typed limits, by the fields of the parts that are. */
+function limitFaults(name: string, limits: readonly string[]): [field: string, sentence: string][] {
+  const spans = limits.map((text) => text.slice(text.lastIndexOf('/')));
+  return limits.flatMap((text, at): [string, string][] => {
+    if (faultOf(() => parseRateLimit(text)) !== null) return [[`${name}-count-${at}`, NUMBER]];
+    return spans.indexOf(spans[at] ?? '') < at ? [[`${name}-span-${at}`, REPEATED]] : [];
+  });
 }
 
 /**
@@ -46,11 +69,16 @@ export function readFields(
   const faults = new Map<string, string>();
   for (const [input, schema] of fields) {
     const name = formNameOf(input, schema);
+    const facts = factsOf(schema);
+    const texts = sentTexts(input, schema, form);
     try {
-      values[input] = parseInput(schema, readAnswer(factsOf(schema), sentTexts(input, schema, form), nowMs));
+      values[input] = parseInput(schema, readAnswer(facts, texts, nowMs));
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'usage') throw error;
-      faults.set(name, error.message);
+      const isTyped = facts.kind === 'rate limits' && oneValue(form, name) === 'other';
+      const parts = isTyped ? limitFaults(name, texts) : [];
+      if (parts.length === 0) faults.set(name, error.message);
+      for (const [field, sentence] of parts) faults.set(field, sentence);
     }
   }
   return { values, faults };

@@ -141,7 +141,8 @@ describe('a decision', () => {
       successorOf: old,
       permissions: ['api.lookup', 'api.leaderboard'],
     });
-    const granted = { permissions: 'api.leaderboard', rateLimits: '7/1m, 90/1d', expires: '90d', retireOld: '7d' };
+    const limits = { rateLimits: 'other', rateLimitsOther: ['7', ' 9 000 '], rateLimitsSpan: ['1m', '1d'] };
+    const granted = { permissions: 'api.leaderboard', ...limits, expires: '90d', retireOld: '7d' };
     const answer = await grace.press(await grace.see(at(identifier)), APPROVE, granted);
     expect([answer.status, answer.location]).toEqual([303, `/developers/admin?decided=${identifier}`]);
     await becomesActive(world, identifier);
@@ -149,7 +150,7 @@ describe('a decision', () => {
       permissions: ['api.leaderboard'],
       rateLimits: [
         { quota: 7, windowSeconds: 60 },
-        { quota: 90, windowSeconds: 86_400 },
+        { quota: 9_000, windowSeconds: 86_400 },
       ],
       expiresAt: '2026-04-01T00:00:00.000Z',
     });
@@ -183,9 +184,12 @@ describe('a decision', () => {
   test('to change, suspend, resume and revoke does that, and leads back to the key', async () => {
     const world = await adminPages();
     const { access, grace } = world;
-    const { identifier } = await issue(access, { profile: 'ada' }, { rateLimits: [{ quota: 60, windowSeconds: 60 }] });
+    const unusual = [{ quota: 20, windowSeconds: 15 }];
+    const { identifier } = await issue(access, { profile: 'ada' }, { rateLimits: unusual });
     useKey(access, identifier, 1, 2_000);
     const page = () => grace.see(at(identifier));
+    await grace.press(await page(), 'Change this key', { permissions: 'api.leaderboard' });
+    expect(showKey(access, identifier)).toMatchObject({ permissions: ['api.leaderboard'], rateLimits: unusual });
     const changes = { permissions: ['api.lookup', 'api.leaderboard'], rateLimits: '5/1h', expires: '2026-02-01' };
     const changed = await grace.press(await page(), 'Change this key', changes);
     record('change: done', changed);
@@ -194,11 +198,12 @@ describe('a decision', () => {
       rateLimits: [{ quota: 5, windowSeconds: 3_600 }],
       expiresAt: '2026-02-01T00:00:00.000Z',
     });
-    // The same limit in another notation.
     const before = stored(world);
     record(
       'a change to what the key already has',
-      await grace.press(await page(), 'Change this key', { rateLimits: '5/60m' }),
+      await grace.press(await page(), 'Change this key', {
+        ...{ rateLimits: 'other', rateLimitsOther: '5', rateLimitsSpan: '1h' },
+      }),
     );
     expect(stored(world)).toBe(before);
     const asked = await grace.press(await page(), 'Suspend…');
@@ -227,7 +232,8 @@ describe('a decision', () => {
     const wrong = {
       permissions: [],
       rateLimits: 'other',
-      rateLimitsOther: '60 a minute',
+      rateLimitsOther: ['sixty', '5', '7', ''],
+      rateLimitsSpan: ['1m', '1h', '1h', '1d'],
       expires: 'other',
       expiresOther: 'yesterday',
     };

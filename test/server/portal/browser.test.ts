@@ -191,7 +191,7 @@ describe.skipIf(!hasChromium)('every page is usable, and shows what people wrote
     await resize(page, 1280);
     await go(`/keys/${pending}`);
     await page.getByRole('group', { name: 'Rate limits' }).getByLabel('other', { exact: true }).check();
-    await page.getByLabel('Rate limits: other').fill(MARK);
+    await page.getByLabel('Limit 1: requests').fill(MARK);
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByRole('alert').waitFor();
     await expectGood(page);

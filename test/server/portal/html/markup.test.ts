@@ -9,6 +9,7 @@ const NAMES = ['name', 'address', 'code', 'next', 'description', 'permissions', 
   .concat([
     'rateLimits',
     'rateLimitsOther',
+    'rateLimitsSpan',
     'expires',
     'expiresOther',
     'operation',
