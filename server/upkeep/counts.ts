@@ -36,7 +36,7 @@ export function startSavingCounts(
   async function save(waitMs: number, isLast: boolean): Promise<number> {
     try {
       if (!limits.hasChanges(isLast) && usage.unsaved.length === 0) return SAVE_EVERY_MS;
-      // Opened here and not at the start, because a server also works on a disk that is read-only.
+      // Opened by the first save, which tries again later if that fails.
       store ??= openStore(databasePath, limits, usage);
       const { sqlite, write } = store;
       const changes = guardDatabase(databasePath, () => withBusyTimeout(sqlite, waitMs, write));

@@ -36,8 +36,7 @@ export function profilectlWords(words: readonly string[]): string[] {
 }
 
 /**
- * The command that runs `profilectl` from source with these options of Bun. Only the files listed in test/conventions.test.ts
- * need it; all others use {@link profilectlWords}.
+ * The command that runs `profilectl` from source with these options of Bun. Most tests use {@link profilectlWords}.
  */
 export function fromSource(...options: string[]): string[] {
   return [process.execPath, ...options, join(PROJECT, 'cli/main.ts')];
