@@ -2,7 +2,7 @@ import { asc, eq } from 'drizzle-orm';
 import type { Actor } from './actor.ts';
 import { isoTime } from './clock.ts';
 import type { Db, Tx } from './db/connect.ts';
-import { admins } from './db/schema/people.ts';
+import { admins } from './db/schema.ts';
 import { write } from './db/write.ts';
 import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';

@@ -1,6 +1,6 @@
 import type { Actor } from './actor.ts';
 import type { Tx } from './db/connect.ts';
-import { type EventData, type EventName, events, type Subject } from './db/schema/events.ts';
+import { type EventData, type EventName, events, type Subject } from './db/schema.ts';
 
 /** Who acts, and when. */
 export type Act = { by: Actor; atMs: number };

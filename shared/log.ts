@@ -7,12 +7,14 @@ import {
   EVENTS,
   type EventData,
   type EventName,
+  erasedProfiles,
   events,
   type KeyChanges,
   type KeyEventName,
+  profileNames,
+  profiles,
   type Subject,
-} from './db/schema/events.ts';
-import { erasedProfiles, profileNames, profiles } from './db/schema/profiles.ts';
+} from './db/schema.ts';
 import { VOIDING_CHANGES } from './keys/key.ts';
 import type { HistoryView } from './keys/view.ts';
 import { formatRateLimit, type RateLimit } from './limits/rate-limit.ts';

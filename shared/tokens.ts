@@ -3,7 +3,7 @@ import { asc, eq } from 'drizzle-orm';
 import type { Actor } from './actor.ts';
 import { isoTime } from './clock.ts';
 import type { Db, Tx } from './db/connect.ts';
-import { BACKEND_RIGHTS, type BackendRight, backendTokens } from './db/schema/people.ts';
+import { BACKEND_RIGHTS, type BackendRight, backendTokens } from './db/schema.ts';
 import { write, writeLoosely } from './db/write.ts';
 import type { Deps } from './deps.ts';
 import { AppError } from './errors.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { z } from 'zod';
-import type { Permission } from '../../shared/db/schema/keys.ts';
+import type { Permission } from '../../shared/db/schema.ts';
 import { AppError, faultOf } from '../../shared/errors.ts';
 import { parseInput } from '../../shared/keys/fields.ts';
 import {

@@ -1,5 +1,5 @@
 import type { DistinctQuestion } from 'inquirer';
-import { PERMISSIONS, type Permission } from '../../shared/db/schema/keys.ts';
+import { PERMISSIONS, type Permission } from '../../shared/db/schema.ts';
 import { AppError } from '../../shared/errors.ts';
 
 // Prompts read stdin and write to stderr, because stdout is for results. Call them only if `canAsk()` is true.

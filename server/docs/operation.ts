@@ -1,6 +1,6 @@
 import type { DocumentDecoration } from 'elysia';
 import type { BODIES } from '../../shared/api/bodies.ts';
-import type { Permission } from '../../shared/db/schema/keys.ts';
+import type { Permission } from '../../shared/db/schema.ts';
 
 /** What the OpenAPI document says about a route of the API. */
 type Described = {

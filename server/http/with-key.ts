@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { renewView } from '../../shared/db/reader.ts';
-import type { Permission } from '../../shared/db/schema/keys.ts';
+import type { Permission } from '../../shared/db/schema.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { VerifiedKey, Verifier } from '../../shared/keys/verify.ts';
 import type { Throttle } from '../../shared/throttle.ts';

@@ -1,5 +1,5 @@
 import { within } from '../../shared/clock.ts';
-import type { BackendRight } from '../../shared/db/schema/people.ts';
+import type { BackendRight } from '../../shared/db/schema.ts';
 import { whenUnlocked } from '../../shared/db/write.ts';
 import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
 import { AppError } from '../../shared/errors.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PERMISSIONS } from '../db/schema/keys.ts';
+import { PERMISSIONS } from '../db/schema.ts';
 import { RATE_LIMIT_BOUNDS } from '../limits/rate-limit.ts';
 import { BOARD_SIZE, PAGE_BOUNDS } from '../profiles/board.ts';
 import { Badge, FIELDS, LINK_FIELDS, schemasOf, shownTime } from '../profiles/fields.ts';

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import { type Actor, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { apiKeys, keyAttempts } from '../db/schema/keys.ts';
+import { apiKeys, keyAttempts } from '../db/schema.ts';
 import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';

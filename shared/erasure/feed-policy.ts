@@ -1,8 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Tx } from '../db/connect.ts';
-import { backendTokens } from '../db/schema/people.ts';
-import { profiles } from '../db/schema/profiles.ts';
+import { backendTokens, profiles } from '../db/schema.ts';
 import { isSameAddress } from '../mail/address.ts';
 import type { MailConfig } from '../mail/outbox.ts';
 import type { EffectsOnKeys } from '../profiles/apply.ts';

@@ -7,9 +7,7 @@ import { type Db, openBare, type Sqlite, type Tx, withTables } from '../db/conne
 import { databaseFault, guardDatabase, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { giveToOwnerOf, realPath } from '../db/file.ts';
 import { APPLICATION_ID, migrate } from '../db/migrate.ts';
-import { apiKeys, type KeyState } from '../db/schema/keys.ts';
-import { admins, backendTokens, passkeys } from '../db/schema/people.ts';
-import { erasedProfiles, profiles } from '../db/schema/profiles.ts';
+import { admins, apiKeys, backendTokens, erasedProfiles, type KeyState, passkeys, profiles } from '../db/schema.ts';
 import { write } from '../db/write.ts';
 import { eraseProfiles, setBanned } from '../erasure/erase.ts';
 import { AppError, fileRefusal } from '../errors.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KEY_STATES, PERMISSIONS } from '../db/schema/keys.ts';
+import { KEY_STATES, PERMISSIONS } from '../db/schema.ts';
 import { AppError, faultOf } from '../errors.ts';
 import { checkRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { codePoints, joinWords } from '../text.ts';

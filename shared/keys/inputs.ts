@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoTime, parseIsoTime } from '../clock.ts';
-import { KEY_STATES } from '../db/schema/keys.ts';
+import { KEY_STATES } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../text.ts';

@@ -1,5 +1,5 @@
 import { and, eq, gt, inArray, isNull, lte, or, type SQL } from 'drizzle-orm';
-import type { KeyEventName } from '../db/schema/events.ts';
+import type { KeyEventName } from '../db/schema.ts';
 import {
   type AttemptResult,
   apiKeys,
@@ -7,7 +7,7 @@ import {
   type KeyState,
   STORED_STATES,
   type StoredState,
-} from '../db/schema/keys.ts';
+} from '../db/schema.ts';
 
 /** The states in which a key has a secret and can be changed, be revoked and expire. Only an Active key's secret works. */
 export const SECRET_HOLDERS = ['Active', 'suspended'] as const satisfies StoredState[];

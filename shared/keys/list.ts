@@ -1,7 +1,7 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { Person } from '../actor.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { apiKeys, type KeyState, STORED_STATES, type StoredState } from '../db/schema/keys.ts';
+import { apiKeys, type KeyState, STORED_STATES, type StoredState } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { findProfile } from '../profiles/find.ts';
 import { lastUses } from '../usage/usage.ts';

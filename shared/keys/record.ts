@@ -1,8 +1,8 @@
 import { and, asc, eq, gt, inArray, lte, sql } from 'drizzle-orm';
 import type { Actor, Person } from '../actor.ts';
 import { type Db, preparedOnce, type Tx } from '../db/connect.ts';
-import type { EventData, KeyEventName } from '../db/schema/events.ts';
-import { apiKeys, type KeyState, keyAttempts } from '../db/schema/keys.ts';
+import type { EventData, KeyEventName } from '../db/schema.ts';
+import { apiKeys, type KeyState, keyAttempts } from '../db/schema.ts';
 import { AppError, changedSince } from '../errors.ts';
 import { type Act, addEvent } from '../events.ts';
 import { isMailAddress } from '../mail/address.ts';

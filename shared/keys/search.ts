@@ -1,6 +1,6 @@
 import { or, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../db/connect.ts';
-import { apiKeys } from '../db/schema/keys.ts';
+import { apiKeys } from '../db/schema.ts';
 import { foldAddress } from '../mail/address.ts';
 
 /** What the keys of a profile are found by, each text on a line of its own. */

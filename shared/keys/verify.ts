@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
 import { type Reader, readInView } from '../db/reader.ts';
-import type { Permission, StoredState } from '../db/schema/keys.ts';
+import type { Permission, StoredState } from '../db/schema.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { isExpired } from './key.ts';
 import { identifierOfSecret, secretMatches } from './secret.ts';

@@ -2,16 +2,18 @@ import { and, asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { type ActorKind, actorText } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import { type Db, preparedOnce, type Tx } from '../db/connect.ts';
-import { type EventData, events, type KeyEventName } from '../db/schema/events.ts';
 import {
   type AttemptResult,
   apiKeys,
+  type EventData,
+  events,
+  type KeyEventName,
   type KeyState,
   keyAttempts,
   type Permission,
+  profiles,
   type StoredState,
-} from '../db/schema/keys.ts';
-import { profiles } from '../db/schema/profiles.ts';
+} from '../db/schema.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { attemptResultAt, hasSecret, MOVES, stateAt } from './key.ts';
 import { type ApiKey, noSuchKey, readKey, type StoredAttempt } from './record.ts';

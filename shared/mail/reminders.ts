@@ -1,10 +1,7 @@
 import { and, asc, eq, gt, lte, sql } from 'drizzle-orm';
 import { DAY_MS } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
-import { events } from '../db/schema/events.ts';
-import { apiKeys } from '../db/schema/keys.ts';
-import { mails } from '../db/schema/mails.ts';
-import { profiles } from '../db/schema/profiles.ts';
+import { apiKeys, events, mails, profiles } from '../db/schema.ts';
 import { write } from '../db/write.ts';
 import { type MailConfig, readKeyNews, storeMail } from './outbox.ts';
 import { reminderMail } from './texts.ts';

@@ -1,5 +1,4 @@
-import type { KeyChanges } from '../db/schema/events.ts';
-import type { Permission } from '../db/schema/keys.ts';
+import type { KeyChanges, Permission } from '../db/schema.ts';
 import type { Predecessor } from '../keys/grant.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { shellWord } from '../text.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Person } from '../actor.ts';
-import type { KeyEventName } from '../db/schema/events.ts';
-import type { KeyState } from '../db/schema/keys.ts';
+import type { KeyEventName, KeyState } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { FIELDS, parseInput } from '../keys/fields.ts';
 import { factsOf } from '../keys/inputs.ts';

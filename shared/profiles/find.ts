@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Actor } from '../actor.ts';
 import type { SimplifiedProfile } from '../api/bodies.ts';
 import { type Db, preparedOnce, type Tx } from '../db/connect.ts';
-import { profileNames, profiles } from '../db/schema/profiles.ts';
+import { profileNames, profiles } from '../db/schema.ts';
 import { AppError, changedSince } from '../errors.ts';
 import { refuseSignedOut } from '../sign-in/sessions.ts';
 import { checkedFold } from './name.ts';

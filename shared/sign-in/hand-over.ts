@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { profiles } from '../db/schema/profiles.ts';
+import { profiles } from '../db/schema.ts';
 import { write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';

@@ -3,7 +3,7 @@ import { and, asc, eq } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { admins, passkeys } from '../db/schema/people.ts';
+import { admins, passkeys } from '../db/schema.ts';
 import { lockDeadline, whenFree, write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';

@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts';
 import { hashOf, newToken } from './tickets.ts';
 
 // Who is signed in with which browser. A sign-in is found by the SHA-256 of its cookie, and is deleted when it ends, or
-// with the profile, the admin or the backend's token that it came from (`shared/db/schema/sign-in.ts`).
+// with the profile, the admin or the backend's token that it came from (`shared/db/schema.ts`).
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/connect.ts';
-import type { TicketKind } from '../db/schema/sign-in.ts';
+import type { TicketKind } from '../db/schema.ts';
 import type { Random } from '../random.ts';
 
 // One-time secrets: each allows its bearer one action, once. Only their SHA-256 is stored, and a row goes with its

@@ -1,8 +1,7 @@
 import { and, between, desc, eq, inArray, sql } from 'drizzle-orm';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { guardDatabase } from '../db/faults.ts';
-import { apiKeys, keyUsage as usage, usageDays } from '../db/schema/keys.ts';
-import { profileNames } from '../db/schema/profiles.ts';
+import { apiKeys, profileNames, keyUsage as usage, usageDays } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
 import { type Level, type Limits, scarcest } from '../limits/limits.ts';

@@ -8,8 +8,9 @@ import {
   KEY_STATES,
   type KeyState,
   keyAttempts,
-} from '../db/schema/keys.ts';
-import { MAIL_RESULTS, type MailResult } from '../db/schema/mails.ts';
+  MAIL_RESULTS,
+  type MailResult,
+} from '../db/schema.ts';
 import { attemptResultAt, SECRET_HOLDERS } from '../keys/key.ts';
 import { countMails } from '../mail/outbox.ts';
 

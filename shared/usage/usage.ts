@@ -1,7 +1,7 @@
 import { and, between, eq, sql } from 'drizzle-orm';
 import { type Clock, DAY_MS, isoTime } from '../clock.ts';
 import type { Sqlite } from '../db/connect.ts';
-import { keyUsage as usage } from '../db/schema/keys.ts';
+import { keyUsage as usage } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import type { ErrorCode } from '../errors.ts';
 import { readKey } from '../keys/record.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../cli/keys/context.ts';
 import type { Person } from '../../shared/actor.ts';
-import type { KeyState } from '../../shared/db/schema/keys.ts';
+import type { KeyState } from '../../shared/db/schema.ts';
 import { moveAndNotify } from '../../shared/keys/life.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Actor } from '../../shared/actor.ts';
 import { beginApproval } from '../../shared/approval/approve.ts';
 import { type Db, withBusyTimeout } from '../../shared/db/connect.ts';
-import type { KeyState } from '../../shared/db/schema/keys.ts';
+import type { KeyState } from '../../shared/db/schema.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput, parseInput } from '../../shared/keys/fields.ts';
 import type { InputKind } from '../../shared/keys/inputs.ts';

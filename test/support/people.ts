@@ -1,6 +1,6 @@
 import { addAdmin, findAdmin } from '../../shared/admins.ts';
 import type { Db } from '../../shared/db/connect.ts';
-import type { TicketKind } from '../../shared/db/schema/sign-in.ts';
+import type { TicketKind } from '../../shared/db/schema.ts';
 import { write } from '../../shared/db/write.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { handOver } from '../../shared/sign-in/hand-over.ts';

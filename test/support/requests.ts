@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { Permission } from '../../shared/db/schema/keys.ts';
+import type { Permission } from '../../shared/db/schema.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { DOCUMENTED_CODES, type DocumentedCode, refusalOf } from '../../shared/errors.ts';
 import { parseRateLimit } from '../../shared/limits/rate-limit.ts';

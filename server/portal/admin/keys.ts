@@ -1,4 +1,4 @@
-import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
+import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields.ts';
 import { isKeyState } from '../../../shared/keys/key.ts';

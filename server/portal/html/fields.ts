@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { PERMISSIONS } from '../../../shared/db/schema/keys.ts';
+import { PERMISSIONS } from '../../../shared/db/schema.ts';
 import { type Bounds, factsOf, formNameOf, type InputKind } from '../../../shared/keys/inputs.ts';
 import { parseRateLimit, windowWords } from '../../../shared/limits/rate-limit.ts';
 import { numberText } from '../../../shared/text.ts';

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../shared/clock.ts';
-import type { Permission } from '../../../shared/db/schema/keys.ts';
+import type { Permission } from '../../../shared/db/schema.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
 import type { ListOutput } from '../../../shared/keys/list.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';

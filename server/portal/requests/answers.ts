@@ -1,5 +1,5 @@
 import type { Config } from '../../../shared/config/config.ts';
-import type { KeyEventName } from '../../../shared/db/schema/events.ts';
+import type { KeyEventName } from '../../../shared/db/schema.ts';
 import { refusalOf } from '../../../shared/errors.ts';
 import { countPending } from '../../../shared/keys/list.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
+import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { KEY, openTerminal } from '../../support/commands.ts';

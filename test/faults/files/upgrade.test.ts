@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, schemaVersion } from '../../../shared/db/migrate.ts';
-import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
+import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { effectsOnKeys } from '../../../shared/erasure/erase.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { systemClock } from '../../../shared/clock.ts';
-import type { KeyChanges } from '../../../shared/db/schema/events.ts';
+import type { KeyChanges } from '../../../shared/db/schema.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { checkDatabase } from '../../../shared/files/copy.ts';
 import { changeKey } from '../../../shared/keys/life.ts';

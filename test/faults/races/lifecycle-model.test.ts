@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isoTime } from '../../../shared/clock.ts';
-import type { KeyState } from '../../../shared/db/schema/keys.ts';
+import type { KeyState } from '../../../shared/db/schema.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';

@@ -1,8 +1,6 @@
 import { expect, test } from 'bun:test';
 import { getTableColumns } from 'drizzle-orm';
-import { events } from '../../../shared/db/schema/events.ts';
-import { apiKeys, keyAttempts } from '../../../shared/db/schema/keys.ts';
-import { profiles } from '../../../shared/db/schema/profiles.ts';
+import { apiKeys, events, keyAttempts, profiles } from '../../../shared/db/schema.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, pathOf, ROUTES, SUBJECT, withQuery } from '../../support/requests.ts';

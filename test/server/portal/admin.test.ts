@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
+import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { editKey } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { storeLastImport } from '../../../shared/profiles/import/report.ts';

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { addAdmin } from '../../../shared/admins.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
+import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import {

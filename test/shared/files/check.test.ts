@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { KEY_STATES } from '../../../shared/db/schema/keys.ts';
+import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { checkDatabase } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { issue, keyIn } from '../../support/keys.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../../cli/keys/context.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import type { Permission } from '../../../shared/db/schema/keys.ts';
+import type { Permission } from '../../../shared/db/schema.ts';
 import type { KeyChange } from '../../../shared/keys/fields.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Db } from '../../../shared/db/connect.ts';
-import { KEY_STATES, type KeyState } from '../../../shared/db/schema/keys.ts';
+import { KEY_STATES, type KeyState } from '../../../shared/db/schema.ts';
 import type { ListInput } from '../../../shared/keys/fields.ts';
 import { parseExpiry } from '../../../shared/keys/inputs.ts';
 import { editKey, moveAndNotify } from '../../../shared/keys/life.ts';

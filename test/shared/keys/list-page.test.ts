@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { KEY_STATES, type KeyState } from '../../../shared/db/schema/keys.ts';
+import { KEY_STATES, type KeyState } from '../../../shared/db/schema.ts';
 import type { ListInput } from '../../../shared/keys/fields.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { queuePlace } from '../../../shared/keys/list.ts';

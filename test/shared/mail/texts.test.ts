@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { KeyChanges } from '../../../shared/db/schema/events.ts';
+import type { KeyChanges } from '../../../shared/db/schema.ts';
 import { rateLimitInWords, type Text } from '../../../shared/mail/compose.ts';
 import * as texts from '../../../shared/mail/texts.ts';
 import { NEWS, SECRET } from './sample.ts';
