@@ -86,18 +86,25 @@ export function endView(reader: Reader): void {
   }
 }
 
-/** A page of the leaderboard, or a thousand profiles of a usual size. More of them would only be more to collect. */
-const MAX_KEPT_CHARACTERS = 1_024 * 1_024;
+/** Some thousands of profiles of a usual size. */
+const MAX_KEPT_CHARACTERS = 4 * 1_024 * 1_024;
 
 /** What an entry takes besides its texts, also if nothing was found. */
 const ENTRY_CHARACTERS = 128;
 
+/** How many names are remembered that were asked for once; a power of two. */
+const ONCE = 16_384;
+
 /**
  * Keeps bodies by name until the next commit of another connection: programs ask for the first pages of the leaderboard, or for
- * the same hundred profiles, again and again. Call the returned function in a view.
+ * the same profiles, again and again. What was asked for only once is not kept, because keeping takes as long as reading. Call the
+ * returned function in a view.
  */
-export function createKept<T extends { body: string } | null>(reader: Reader): (name: string, read: () => T) => T {
+export function createKept<T extends { body: string } | null>(
+  reader: Reader,
+): (name: string, read: (name: string) => T) => T {
   const kept = new Map<string, T>();
+  const once = new Uint32Array(ONCE);
   let characters = 0;
   let commits = -1;
   return (name, read) => {
@@ -108,9 +115,13 @@ export function createKept<T extends { body: string } | null>(reader: Reader): (
     }
     const known = kept.get(name);
     if (known !== undefined) return known;
-    const found = read();
-    kept.set(name, found);
-    characters += ENTRY_CHARACTERS + name.length + (found?.body.length ?? 0);
+    const found = read(name);
+    const hash = Bun.hash.xxHash32(name);
+    if (once[hash % ONCE] === hash) {
+      kept.set(name, found);
+      characters += ENTRY_CHARACTERS + name.length + (found?.body.length ?? 0);
+    }
+    once[hash % ONCE] = hash;
     return found;
   };
 }

@@ -49,27 +49,18 @@ export function parseUid(text: string): number {
 }
 
 /**
- * Prepares the lookups of a server: each is one statement, which reads one text. What batches found is kept until the next
- * commit, because programs ask for the same profiles in many of them, which then take a third of the time. Single lookups keep
- * nothing: those of all profiles alike would become slower than those of a few become faster.
+ * Prepares the lookups of a server: each is one statement, which reads one text. Those that are asked for again and again are
+ * kept until the next commit.
  */
 export function prepareLookup(reader: Reader): Lookup {
   const finders = { profile: prepareFinders(reader, 'profile'), links: prepareFinders(reader, 'links') };
-  const keeping = (find: Find): Find => {
-    const kept = createKept<Found | null>(reader);
-    return (value) => kept(value, () => find(value));
-  };
-  const { username, uid, authId } = finders.profile;
-  const ofMany = { username: keeping(username), uid: keeping(uid), authId: keeping(authId) };
   return {
     one: (what, way, value) => readInView(reader, () => finders[what][way](value)),
-    many: (queries) => readInView(reader, () => manyOf(ofMany, queries)),
+    many: (queries) => readInView(reader, () => manyOf(finders.profile, queries)),
   };
 }
 
-type Find = (value: string) => Found | null;
-
-type Finders = Record<LookupBy, Find>;
+type Finders = Record<LookupBy, (value: string) => Found | null>;
 
 function prepareFinders(reader: Reader, column: LookupOf): Finders {
   const { sqlite } = reader;
@@ -83,13 +74,17 @@ function prepareFinders(reader: Reader, column: LookupOf): Finders {
   const by = (key: string) => `SELECT ${column} AS body, NULL AS aliasOf FROM profiles WHERE ${key} = ?`;
   const ofId = sqlite.prepare<Found, [number]>(by('id'));
   const ofAuthId = sqlite.prepare<Found, [string]>(by('auth_id'));
+  const keeping = (find: (value: string) => Found | null) => {
+    const kept = createKept<Found | null>(reader);
+    return (value: string) => kept(value, find);
+  };
   return {
-    username: (value) => {
+    username: keeping((value) => {
       const folded = checkedFold(value);
       return folded === null ? null : ofName.get(folded);
-    },
-    uid: (value) => ofId.get(parseUid(value)),
-    authId: (value) => (authIdFault(value) === null ? ofAuthId.get(value) : null),
+    }),
+    uid: keeping((value) => ofId.get(parseUid(value))),
+    authId: keeping((value) => (authIdFault(value) === null ? ofAuthId.get(value) : null)),
   };
 }
 
