@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { eraseProfile, setBanned } from '../../shared/erasure/erase.ts';
+import { eraseProfile } from '../../shared/erasure/erase.ts';
+import { setBanned } from '../../shared/profiles/apply.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { findProfile, profileRevision, readProfile } from '../../shared/profiles/find.ts';
 import { endAllSignIns } from '../../shared/sign-in/sessions.ts';

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
-import { effectsOnKeys } from '../../shared/erasure/erase.ts';
 import { AppError } from '../../shared/errors.ts';
 import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts';
 import { type ImportSource, openRejects, openSource, type Rejects } from '../../shared/profiles/import/source.ts';
@@ -114,7 +113,7 @@ async function importSource(
       strict,
       ...(asOfMs !== undefined && { asOfMs }),
       by: actor,
-      onKeys: effectsOnKeys(actor, deps.config),
+      config: deps.config,
       ...(prune !== null && { prune: { limitPercent: prune.limitPercent, confirm } }),
       ...(rejects !== undefined && { rejects }),
       ...callbacks,

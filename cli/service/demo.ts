@@ -5,7 +5,6 @@ import type { Command } from 'commander';
 import { addAdmin } from '../../shared/admins.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
-import { effectsOnKeys } from '../../shared/erasure/erase.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { OPERATIONS, perform, performWhole } from '../../shared/operations.ts';
 import { importProfiles } from '../../shared/profiles/import/import.ts';
@@ -70,12 +69,11 @@ async function runDemo(folder: string): Promise<void> {
 }
 
 async function importSample(deps: Deps): Promise<number> {
-  const by = operatorOf(deps.config);
   const { imported } = await importProfiles(deps, [Buffer.from(sample)], {
     merge: false,
     strict: true,
-    by,
-    onKeys: effectsOnKeys(by, deps.config),
+    by: operatorOf(deps.config),
+    config: deps.config,
   });
   return imported;
 }

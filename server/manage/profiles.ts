@@ -1,7 +1,7 @@
 import { within } from '../../shared/clock.ts';
 import type { BackendRight } from '../../shared/db/schema.ts';
 import { whenUnlocked } from '../../shared/db/write.ts';
-import { effectsOfBackend } from '../../shared/erasure/feed-policy.ts';
+import { policyOf } from '../../shared/erasure/feed-policy.ts';
 import { AppError } from '../../shared/errors.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts';
@@ -77,7 +77,8 @@ export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' 
           strict: false,
           ...(read !== null && { asOfMs: read.atMs }),
           by: { kind: 'backend', name: token.name },
-          onKeys: effectsOfBackend(token, config),
+          config,
+          policy: policyOf(token),
           pace: { lockMs: BATCH_MS, ready: () => whenUnlocked(db.$client) },
         });
         return result;

@@ -5,16 +5,9 @@ import { noteErasedProfile, noteErasure } from '../db/facts.ts';
 import { apiKeys, events, keyAttempts } from '../db/schema.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
-import { AppError } from '../errors.ts';
 import { type Act, addEvent } from '../events.ts';
 import { ENDS } from '../keys/key.ts';
-import { noteAddressChange, noteBan } from '../keys/life.ts';
 import { addKeyEvent, moveKey } from '../keys/record.ts';
-import { noteSearched } from '../keys/search.ts';
-import type { MailConfig } from '../mail/outbox.ts';
-import { createApplier, type EffectsOnKeys, noRemarks } from '../profiles/apply.ts';
-import { exportProfile } from '../profiles/export.ts';
-import type { Profile } from '../profiles/fields.ts';
 import { readProfile, refuseUnlikeProfile } from '../profiles/find.ts';
 
 /**
@@ -59,7 +52,8 @@ export function eraseProfiles(
   });
 }
 
-function addErasures(tx: Tx, count: number, act: Act): void {
+/** Adds the entry of the log for the profiles that a transaction erased. */
+export function addErasures(tx: Tx, count: number, act: Act): void {
   addEvent(tx, act, { subject: 'profile', event: 'erased', ...(count > 1 && { data: { count } }) });
 }
 
@@ -71,23 +65,6 @@ export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean
   eraseKeysOfProfile(tx, id, by, nowMs);
   // With what hangs on the row, `changes` counts more.
   return tx.$client.query('DELETE FROM profiles WHERE id = ? RETURNING id').get(id) !== null;
-}
-
-/**
- * The effects of imports and commands on keys and on the log when they erase or ban a profile or change its e-mail
- * address. The log names `by`.
- */
-export function effectsOnKeys(by: Actor, config: MailConfig): EffectsOnKeys {
-  return {
-    erase: (tx, id, nowMs) => eraseById(tx, id, by, nowMs),
-    readdress: (tx, change, nowMs) => noteAddressChange(tx, config, change, { by, atMs: nowMs }),
-    rename: noteSearched,
-    erased: (tx, count, nowMs) => addErasures(tx, count, { by, atMs: nowMs }),
-    ban: (tx, { profileId, isBanned }, nowMs) => {
-      noteBan(tx, { profileId, isBanned }, { by, atMs: nowMs });
-      addEvent(tx, { by, atMs: nowMs }, { subject: 'profile', event: isBanned ? 'banned' : 'unbanned', profileId });
-    },
-  };
 }
 
 /**
@@ -115,23 +92,4 @@ function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number)
       .run();
     addKeyEvent(tx, { ...key, profileId: null }, act, 'erased');
   }
-}
-
-/**
- * Bans a profile or lifts the ban, like a merging line of an import. Returns the profile. Throws
- * `not_found`, and `changed_since` if it is no longer the version that `by` was shown.
- */
-export function setBanned(
-  { db, clock }: Pick<Deps, 'db' | 'clock'>,
-  { id, banned, by, config }: { id: number; banned: boolean; by: Actor; config: MailConfig },
-): Profile {
-  const onKeys = effectsOnKeys(by, config);
-  const applier = createApplier(db.$client, { merge: true, onKeys, asOfMs: null, confirms: true });
-  return write(db, (tx) => {
-    refuseUnlikeProfile(tx, id, by);
-    readProfile(tx, id);
-    const outcome = applier.apply(tx, { id, fields: { id, banned }, dropped: [] }, clock.nowMs(), noRemarks());
-    if (outcome !== 'imported') throw new AppError('internal', null, { cause: outcome });
-    return exportProfile(db, { uid: id });
-  });
 }

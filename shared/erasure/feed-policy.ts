@@ -3,11 +3,9 @@ import { DAY_MS } from '../clock.ts';
 import type { Tx } from '../db/connect.ts';
 import { backendTokens, profiles } from '../db/schema.ts';
 import { isSameAddress } from '../mail/address.ts';
-import type { MailConfig } from '../mail/outbox.ts';
-import type { EffectsOnKeys } from '../profiles/apply.ts';
+import type { Policy } from '../profiles/apply.ts';
 import { fieldRefusal, type Refusal } from '../profiles/line.ts';
 import type { BackendToken } from '../tokens.ts';
-import { effectsOnKeys } from './erase.ts';
 
 /** How many profiles a backend may erase per day (UTC). */
 export const ERASURES_PER_DAY = 1_000;
@@ -18,13 +16,12 @@ const GUARDED = ['email', 'authId', 'banned'] as const;
 /** Without this refusal, a banned profile could be erased and created again without the ban. */
 const BANNED_STAYS = deletionRefused('a banned profile may not be erased with this token');
 
-/** The effects of a backend's import on keys, and the restrictions of its token. */
-export function effectsOfBackend(
-  { identifier, name, excludesContactFields }: Pick<BackendToken, 'identifier' | 'name' | 'excludesContactFields'>,
-  config: MailConfig,
-): EffectsOnKeys {
+/** The restrictions of a backend's token. */
+export function policyOf({
+  identifier,
+  excludesContactFields,
+}: Pick<BackendToken, 'identifier' | 'excludesContactFields'>): Policy {
   return {
-    ...effectsOnKeys({ kind: 'backend', name }, config),
     refuseErasure: (tx, id, nowMs) => {
       const held = tx.select({ banned: profiles.banned }).from(profiles).where(eq(profiles.id, id)).get();
       // Erasures of missing profiles are not counted.
@@ -32,7 +29,7 @@ export function effectsOfBackend(
       if (excludesContactFields && held.banned) return BANNED_STAYS;
       return countErasure(tx, identifier, nowMs);
     },
-    ...(excludesContactFields && { refuseProfile: keepGuarded }),
+    refuseProfile: excludesContactFields ? keepGuarded : () => null,
   };
 }
 
@@ -40,7 +37,7 @@ export function effectsOfBackend(
  * Keeps guarded fields that are absent from the line, even if it replaces the profile, and refuses other values. An
  * e-mail address that differs only in case counts as unchanged and stays as it is stored.
  */
-const keepGuarded: NonNullable<EffectsOnKeys['refuseProfile']> = (line, wanted, held) => {
+const keepGuarded: Policy['refuseProfile'] = (line, wanted, held) => {
   const kept = held ?? { email: null, authId: null, banned: false };
   for (const field of GUARDED) {
     const isSame = field === 'email' && isSameAddress(wanted.email, kept.email);

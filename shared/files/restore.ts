@@ -9,13 +9,14 @@ import { giveToOwnerOf, realPath } from '../db/file.ts';
 import { APPLICATION_ID, migrate } from '../db/migrate.ts';
 import { admins, apiKeys, backendTokens, erasedProfiles, type KeyState, passkeys, profiles } from '../db/schema.ts';
 import { write } from '../db/write.ts';
-import { eraseProfiles, setBanned } from '../erasure/erase.ts';
+import { eraseProfiles } from '../erasure/erase.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { addEvent } from '../events.ts';
 import { ENDS, type Move, SLOT_HOLDERS, stateAt } from '../keys/key.ts';
 import { moveKey } from '../keys/record.ts';
 import { type QuotaRow, readQuotaRows, replaceQuotaRows } from '../limits/stored.ts';
 import type { MailConfig } from '../mail/outbox.ts';
+import { setBanned } from '../profiles/apply.ts';
 import { copyInto, fileTime, removeUnfinished, syncPath, type Verified, verifyFile, withCopy } from './copy.ts';
 import { lockForServing } from './open.ts';
 

@@ -1,33 +1,32 @@
+import type { Actor } from '../actor.ts';
 import type { Sqlite, Tx } from '../db/connect.ts';
 import { noteErasedProfile, noteErasure } from '../db/facts.ts';
+import { write } from '../db/write.ts';
+import type { Deps } from '../deps.ts';
+import { addErasures, eraseById } from '../erasure/erase.ts';
+import { AppError } from '../errors.ts';
+import { addEvent } from '../events.ts';
+import { noteAddressChange, noteBan } from '../keys/life.ts';
+import { noteSearched } from '../keys/search.ts';
 import { isSameAddress } from '../mail/address.ts';
+import type { MailConfig } from '../mail/outbox.ts';
+import { exportProfile } from './export.ts';
 import type { Line, Profile } from './fields.ts';
+import { readProfile, refuseUnlikeProfile } from './find.ts';
 import { fieldRefusal, type ProfileLine, type Refusal, wholeLine } from './line.ts';
 import { completed, type HeldRow, type Name, namesOf, profileOf, ROW_COLUMNS, type Row, rowOf } from './record.ts';
 
 // Applies lines of an import inside a transaction of the caller.
 
-/**
- * The effects of an import on keys and on the log, inside its transaction. The caller provides them (`effectsOnKeys` in
- * shared/erasure), because profiles are below keys.
- */
-export type EffectsOnKeys = {
-  /** Erases the profile with this id and everything that belongs to it. Returns whether it existed. */
-  erase: (tx: Tx, id: number, nowMs: number) => boolean;
-  /** Called once in a transaction that erased profiles, with their number. */
-  erased: (tx: Tx, count: number, nowMs: number) => void;
-  /** Called when a profile's e-mail address is changed or removed; `formerEmail` is the previous one. */
-  readdress: (tx: Tx, change: { profileId: number; formerEmail: string }, nowMs: number) => void;
-  /** Called when a profile has another name, alias, display name or address. */
-  rename: (tx: Tx, id: number) => void;
-  ban: (tx: Tx, change: { profileId: number; isBanned: boolean }, nowMs: number) => void;
-  /** Called before a profile is erased: returns why the importer may not. Absent if it may erase any profile. */
-  refuseErasure?: (tx: Tx, id: number, nowMs: number) => Refusal | null;
+/** What a backend's token may not do with its lines; each function returns the refusal, or null. */
+export type Policy = {
+  /** Called before a profile is erased. */
+  refuseErasure: (tx: Tx, id: number, nowMs: number) => Refusal | null;
   /**
    * Called before a profile is written, with the line, the profile that it would make, and the stored one or null. May
-   * change the profile, or return why the importer may not write it. Absent if it may write any profile.
+   * change the profile.
    */
-  refuseProfile?: (line: Line, wanted: Profile, held: Guarded | null) => Refusal | null;
+  refuseProfile: (line: Line, wanted: Profile, held: Guarded | null) => Refusal | null;
 };
 
 /** The stored fields that a backend without contact data may not change. */
@@ -37,7 +36,11 @@ type Guarded = Pick<Profile, 'email' | 'authId' | 'banned'>;
 export type ApplyOptions = {
   /** Whether a line whose profile exists changes only the fields that it has. */
   merge: boolean;
-  onKeys: EffectsOnKeys;
+  /** Whom histories and the log name. */
+  by: Actor;
+  config: MailConfig;
+  /** Absent if everything is allowed. */
+  policy?: Policy;
   /** When the data was read, in milliseconds since 1970; null if unknown. Profiles written or erased since win. */
   asOfMs: number | null;
   /** Whether a line that changes nothing renews the time of its row, since its sender confirms that it is current. */
@@ -81,7 +84,7 @@ function isNewer(writtenAtMs: number, asOfMs: number | null, nowMs: number): boo
 export type Applier = ReturnType<typeof createApplier>;
 
 /** Prepares the statements of an import. A row is updated, never deleted and inserted again: keys refer to it. */
-export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms }: ApplyOptions) {
+export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfMs, confirms }: ApplyOptions) {
   const statements = prepareStatements(sqlite);
   /** Profiles whose names and auth ID were given up, as they were before (`release`). */
   const released = new Map<number, Held>();
@@ -125,9 +128,9 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
     const needsBefore = merge || line.aliases == null || line.banned == null || line.createdAt == null;
     let before = held !== null && needsBefore ? profileIn(held) : null;
     const profile = completed(line, username, { base: merge ? before : null, kept: before, nowMs });
-    if (onKeys.refuseProfile !== undefined) {
+    if (policy !== undefined) {
       before ??= held && profileIn(held);
-      const forbidden = onKeys.refuseProfile(line, profile, before);
+      const forbidden = policy.refuseProfile(line, profile, before);
       if (forbidden !== null) return refused(forbidden);
     }
     const row = rowOf(profile);
@@ -158,13 +161,17 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
     }
     released.delete(id);
     const isShownOtherwise = before !== null && before.displayName !== profile.displayName;
-    if (isRenamed || isShownOtherwise || row.email !== old.email) onKeys.rename(tx, id);
+    if (isRenamed || isShownOtherwise || row.email !== old.email) noteSearched(tx, id);
     if (!merge) remarkOn(line, held, row, remarks);
     if (old.email !== null && !isSameAddress(old.email, row.email)) {
       if (line.email === undefined) remarks.unaddressed++;
-      onKeys.readdress(tx, { profileId: id, formerEmail: old.email }, nowMs);
+      noteAddressChange(tx, config, { profileId: id, formerEmail: old.email }, { by, atMs: nowMs });
     }
-    if (isBanChanged) onKeys.ban(tx, { profileId: id, isBanned: profile.banned }, nowMs);
+    if (isBanChanged) {
+      noteBan(tx, { profileId: id, isBanned: profile.banned }, { by, atMs: nowMs });
+      const event = profile.banned ? 'banned' : 'unbanned';
+      addEvent(tx, { by, atMs: nowMs }, { subject: 'profile', event, profileId: id });
+    }
     return 'imported';
   }
 
@@ -174,10 +181,10 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
 
   function remove(tx: Tx, id: number, nowMs: number): Outcome {
     if (asOfMs !== null && isNewer(statements.row.get(id)?.writtenAt ?? 0, asOfMs, nowMs)) return 'newer';
-    const forbidden = onKeys.refuseErasure?.(tx, id, nowMs) ?? null;
+    const forbidden = policy?.refuseErasure(tx, id, nowMs) ?? null;
     if (forbidden !== null) return refused(forbidden);
     released.delete(id);
-    const isErased = onKeys.erase(tx, id, nowMs);
+    const isErased = eraseById(tx, id, by, nowMs);
     if (isErased || confirms) noteErasedProfile(sqlite, id, { atMs: asOfMs ?? nowMs, nowMs });
     return isErased ? 'deleted' : 'notThere';
   }
@@ -192,7 +199,7 @@ export function createApplier(sqlite: Sqlite, { merge, onKeys, asOfMs, confirms 
     noteErased: (tx: Tx, count: number, nowMs: number): void => {
       if (count === 0) return;
       noteErasure(sqlite);
-      onKeys.erased(tx, count, nowMs);
+      addErasures(tx, count, { by, atMs: nowMs });
     },
     /** Frees the names and the auth ID of a profile for other lines, until its own next line is applied. */
     release: (id: number): void => {
@@ -299,4 +306,22 @@ function sizeFault({ profile, links }: Row): Refusal | null {
     `the profile and its links would need ${Math.ceil(bytes / 1024)} KiB when shown, and 64 KiB are allowed`,
     'the profile and its links would need more than 64 KiB when shown',
   );
+}
+
+/**
+ * Bans a profile or lifts the ban, like a merging line of an import. Returns the profile. Throws
+ * `not_found`, and `changed_since` if it is no longer the version that `by` was shown.
+ */
+export function setBanned(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { id, banned, by, config }: { id: number; banned: boolean; by: Actor; config: MailConfig },
+): Profile {
+  const applier = createApplier(db.$client, { merge: true, by, config, asOfMs: null, confirms: true });
+  return write(db, (tx) => {
+    refuseUnlikeProfile(tx, id, by);
+    readProfile(tx, id);
+    const outcome = applier.apply(tx, { id, fields: { id, banned }, dropped: [] }, clock.nowMs(), noRemarks());
+    if (outcome !== 'imported') throw new AppError('internal', null, { cause: outcome });
+    return exportProfile(db, { uid: id });
+  });
 }

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin } from '../../shared/admins.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { effectsOnKeys, eraseProfile } from '../../shared/erasure/erase.ts';
+import { eraseProfile } from '../../shared/erasure/erase.ts';
 import { moveAndNotify } from '../../shared/keys/life.ts';
 import { LOG_GROUPS, type LogEntry, type LogFilter, readLog, sentenceOf } from '../../shared/log.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';
 import { addToken } from '../../shared/tokens.ts';
 import { DESCRIPTION, issue, request } from '../support/keys.ts';
-import { MAIL_CONFIG } from '../support/mail.ts';
 import { importLines } from '../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../support/world.ts';
 
@@ -69,12 +68,11 @@ describe('the log of people’s actions', () => {
   test('lists bans of any origin, and no UIDs of erased profiles', async () => {
     const { access, clock } = await world();
     const { db } = access;
-    const feed = effectsOnKeys({ kind: 'backend', name: 'backend' }, MAIL_CONFIG);
     await importLines(access, [
       { id: 8, username: 'eve' },
       { id: 9, username: 'bob', banned: true },
     ]);
-    await importLines(access, [{ id: 8, banned: true }], { merge: true, onKeys: feed });
+    await importLines(access, [{ id: 8, banned: true }], { merge: true, by: { kind: 'backend', name: 'backend' } });
     clock.advance(1_000);
     await importLines(access, [{ id: 8, banned: false }], { merge: true });
     const bans = () => readLog(db, 9, { kinds: ['bans'] }).entries.map(({ by, text, profile }) => [by, text, profile]);

@@ -2,7 +2,7 @@ import type { Actor } from '../../shared/actor.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { write } from '../../shared/db/write.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { effectsOnKeys, eraseProfile as eraseById } from '../../shared/erasure/erase.ts';
+import { eraseProfile as eraseById } from '../../shared/erasure/erase.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { createApplier, noRemarks } from '../../shared/profiles/apply.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
@@ -12,12 +12,7 @@ import { type ImportOptions, importProfiles } from '../../shared/profiles/import
 import { MAIL_CONFIG } from './mail.ts';
 import { onBox } from './world.ts';
 
-const NO_EFFECTS = { erase: () => false, erased: () => {}, rename: () => {}, readdress: () => {}, ban: () => {} };
-
-/**
- * Inserts a profile, with defaults for the fields that are not given, but an address; returns its id. Unlike an import, it
- * touches nothing else.
- */
+/** Inserts a profile, with defaults for the fields that are not given, but an address; returns its id. */
 export function insertProfile(db: Db, fields: Partial<Line> = {}): number {
   const id = fields.id ?? 1;
   const line = {
@@ -26,7 +21,7 @@ export function insertProfile(db: Db, fields: Partial<Line> = {}): number {
     username: `user${id}`,
     ...fields,
   };
-  const options = { merge: false, onKeys: NO_EFFECTS, asOfMs: null, confirms: false };
+  const options = { merge: false, by: onBox('operator'), config: MAIL_CONFIG, asOfMs: null, confirms: false };
   const applier = createApplier(db.$client, options);
   const put = () => write(db, (tx) => applier.apply(tx, { id, fields: { ...line, id }, dropped: [] }, 0, noRemarks()));
   const outcome = put();
@@ -63,15 +58,21 @@ export function importLines(
     merge: false,
     strict: false,
     by: onBox('operator'),
-    onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+    config: MAIL_CONFIG,
     ...options,
   });
 }
 
 /** Changes fields of a profile in one transaction, as an operator's merging line does. */
 export function changeByHand(deps: Deps, username: string, changes: Omit<Line, 'id'>): void {
-  const onKeys = effectsOnKeys(onBox('operator'), MAIL_CONFIG);
-  const applier = createApplier(deps.db.$client, { merge: true, onKeys, asOfMs: null, confirms: true });
+  const by = onBox('operator');
+  const applier = createApplier(deps.db.$client, {
+    merge: true,
+    by,
+    config: MAIL_CONFIG,
+    asOfMs: null,
+    confirms: true,
+  });
   const { id } = findProfile(deps.db, username);
   const line = { id, fields: { id, ...changes }, dropped: [] };
   const outcome = write(deps.db, (tx) => {

@@ -7,7 +7,8 @@ import { write, writeInTurns } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError, isForOperator } from '../../errors.ts';
 import { keepLogShort } from '../../files/disk.ts';
-import { type ApplyOptions, createApplier, noRemarks, type Outcome } from '../apply.ts';
+import type { MailConfig } from '../../mail/outbox.ts';
+import { createApplier, noRemarks, type Outcome, type Policy } from '../apply.ts';
 import { deletionOf, type ProfileLine, parseLine, type Refusal, wholeLine } from '../line.ts';
 import { createImportReport, type ImportOutcome, type RefusedLine, storeLastImport } from './report.ts';
 import { createWaiting, type Group, planWaiting, WAITS_BEHIND, type Waiting, type WaitingLine } from './settle.ts';
@@ -40,8 +41,10 @@ export type ImportOptions = {
    */
   asOfMs?: number;
   by: Actor;
-  /** The effects on the keys of profiles (`effectsOnKeys` in shared/erasure). */
-  onKeys: ApplyOptions['onKeys'];
+  /** The settings that mails about changed addresses quote. */
+  config: MailConfig;
+  /** The restrictions of a backend's token. */
+  policy?: Policy;
   /** Erases the profiles that the file does not contain, at the end. */
   prune?: PruneOptions;
   rejects?: Rejects;
@@ -120,7 +123,7 @@ type Entry = {
 type ImportRun = ReturnType<typeof prepareRun>;
 
 function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOptions) {
-  const { merge, asOfMs = null, by, onKeys, prune, rejects = null, onProgress = () => {}, onRefused } = options;
+  const { merge, asOfMs = null, by, config, policy, prune, rejects = null, onProgress = () => {}, onRefused } = options;
   // A file may contain all profiles every night, and most of its lines change nothing: without --as-of, these are not
   // written.
   const confirms = by.kind === 'backend' || asOfMs !== null;
@@ -132,7 +135,7 @@ function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOp
     rejects,
     onProgress,
     keepLogShort: keepLogShort(db.$client),
-    applier: createApplier(db.$client, { merge, onKeys, asOfMs, confirms }),
+    applier: createApplier(db.$client, { merge, by, config, ...(policy && { policy }), asOfMs, confirms }),
     candidates: prune === undefined ? null : listCandidates(db.$client),
     report: createImportReport(onRefused),
     waiting: createWaiting(),

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Actor } from '../../../shared/actor.ts';
-import { eraseProfile, setBanned } from '../../../shared/erasure/erase.ts';
+import { eraseProfile } from '../../../shared/erasure/erase.ts';
 import { showKey } from '../../../shared/keys/view.ts';
+import { setBanned } from '../../../shared/profiles/apply.ts';
 import { profileRevision } from '../../../shared/profiles/find.ts';
 import { KEY, openTerminal } from '../../support/commands.ts';
 import { issue, waitingWhile } from '../../support/keys.ts';

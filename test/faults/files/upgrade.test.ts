@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, schemaVersion } from '../../../shared/db/migrate.ts';
 import { KEY_STATES } from '../../../shared/db/schema.ts';
-import { effectsOnKeys } from '../../../shared/erasure/erase.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
@@ -34,7 +33,7 @@ async function makeSample() {
     merge: false,
     strict: true,
     by: onBox('operator'),
-    onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+    config: MAIL_CONFIG,
   });
   const names = deps.db.$client
     .query("SELECT username FROM profiles WHERE email IS NOT NULL AND banned = 0 AND username <> 'Ada' ORDER BY id")

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { effectsOnKeys } from '../../../shared/erasure/erase.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { createClient } from '../../support/api-client/client/index.ts';
 import * as api from '../../support/api-client/index.ts';
@@ -23,7 +22,7 @@ await importProfiles(server.deps, sample, {
   merge: false,
   strict: true,
   by: onBox('test'),
-  onKeys: effectsOnKeys(onBox('test'), MAIL_CONFIG),
+  config: MAIL_CONFIG,
 });
 giveKeysTo(server.deps, 7);
 

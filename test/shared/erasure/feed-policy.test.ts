@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { ERASURES_PER_DAY, effectsOfBackend } from '../../../shared/erasure/feed-policy.ts';
-import { MAIL_CONFIG } from '../../support/mail.ts';
+import { ERASURES_PER_DAY, policyOf } from '../../../shared/erasure/feed-policy.ts';
 import { openerFor } from '../../support/people.ts';
 import { exportText, importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -15,8 +14,7 @@ async function world(excludesContactFields: boolean) {
   await importLines(deps, [ADA, { id: 8, username: 'bea' }, { id: 9, username: 'cea' }]);
   const send = async (lines: object[], options: { merge?: boolean; strict?: boolean } = {}) => {
     const { merge = false, strict = true } = options;
-    const onKeys = effectsOfBackend(token, MAIL_CONFIG);
-    const { deleted, refused } = await importLines(deps, lines, { merge, strict, onKeys });
+    const { deleted, refused } = await importLines(deps, lines, { merge, strict, policy: policyOf(token) });
     return { deleted, refused: refused.map(({ line, field }) => `${line} ${field}`) };
   };
   const stored = async () =>

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { effectsOnKeys } from '../../../shared/erasure/erase.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { PROJECT } from '../../support/cli.ts';
@@ -48,7 +47,7 @@ test('the log stays short during an import beside readers that overlap', async (
       merge: false,
       strict: false,
       by: onBox('operator'),
-      onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+      config: MAIL_CONFIG,
     };
     const onProgress = () => {
       longest = Math.max(longest, statSync(`${path}-wal`).size);

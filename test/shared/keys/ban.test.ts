@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { keysText, keyText } from '../../../cli/keys/print.ts';
-import { effectsOfBackend } from '../../../shared/erasure/feed-policy.ts';
+import { policyOf } from '../../../shared/erasure/feed-policy.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import type { Verifier } from '../../../shared/keys/verify.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { detailText } from '../../../shared/log.ts';
 import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
+import type { ImportOptions } from '../../../shared/profiles/import/import.ts';
 import { approveKey, keyIn, keysListed, request, withoutLease } from '../../support/keys.ts';
-import { MAIL_CONFIG, type ReceivedMail, sendDueMails, startSmtp } from '../../support/mail.ts';
 import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
@@ -54,8 +54,9 @@ async function sentMails(): Promise<string[]> {
 const ban = () => void changeByHand(deps, 'ada', { banned: true });
 const unban = () => void changeByHand(deps, 'ada', { banned: false });
 
-const byBackend = {
-  onKeys: effectsOfBackend({ identifier: 'k7Qm2XaB', name: 'backend', excludesContactFields: false }, MAIL_CONFIG),
+const byBackend: Partial<ImportOptions> = {
+  by: { kind: 'backend', name: 'backend' },
+  policy: policyOf({ identifier: 'k7Qm2XaB', excludesContactFields: false }),
 };
 
 describe('keys stop working when their profile is banned, work again once it is unbanned, and history records both, without a mail', () => {

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { effectsOnKeys } from '../../../shared/erasure/erase.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { exportProfile, exportProfiles } from '../../../shared/profiles/export.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
@@ -30,7 +29,7 @@ describe('an export after an import', () => {
         merge: false,
         strict,
         by: onBox('operator'),
-        onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+        config: MAIL_CONFIG,
       };
       expect(await importProfiles(from, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: [] });
       const first = await exportText(from);
@@ -131,7 +130,7 @@ test('a single profile, found by username or alias, is a line of the export', as
     merge: false,
     strict: false,
     by: onBox('operator'),
-    onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+    config: MAIL_CONFIG,
   });
   expect((await exportText(deps)).split('\n')).toContain(textOf(exportProfile(deps.db, { username: 'LOVELACE' })));
   expect(exportProfile(deps.db, { username: 'ada' })).toEqual(exportProfile(deps.db, { username: 'lovelace' }));

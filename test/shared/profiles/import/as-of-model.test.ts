@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { eraseProfile } from '../../../../shared/erasure/erase.ts';
-import { effectsOfBackend } from '../../../../shared/erasure/feed-policy.ts';
-import { MAIL_CONFIG } from '../../../support/mail.ts';
+import { policyOf } from '../../../../shared/erasure/feed-policy.ts';
 import { changeByHand, importLines } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { onBox, testClock, testDeps } from '../../../support/world.ts';
@@ -102,17 +101,14 @@ test('a file with --as-of changes exactly the profiles that were not written or 
         else if ('lines' in step) {
           const asOfMs = step.agoMs === null ? null : nowMs - step.agoMs;
           const by = step.kind === 'feed' ? ({ kind: 'backend', name: 'backend' } as const) : onBox('operator');
-          const onKeys = effectsOfBackend(
-            { identifier: 'k7Qm2XaB', name: 'backend', excludesContactFields: false },
-            MAIL_CONFIG,
-          );
+          const policy = policyOf({ identifier: 'k7Qm2XaB', excludesContactFields: false });
           const lines = step.lines.map((one) => (one.deleted ? one : { username: `user${one.id}`, ...one }));
           const { imported, deleted, pruned, newer, details, refused } = await importLines(deps, lines, {
             by,
             merge: step.merge,
             strict: step.strict,
             ...(asOfMs !== null && { asOfMs }),
-            ...(step.kind === 'feed' && { onKeys }),
+            ...(step.kind === 'feed' && { policy }),
             ...(step.prune && { prune: { limitPercent: 100, confirm: async () => true } }),
           });
           const { notThere, newerIds } = details;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS, isoTime } from '../../../../shared/clock.ts';
 import { dropErasedProfiles, KEPT_AFTER_ERASURE_MS } from '../../../../shared/db/facts.ts';
-import { effectsOnKeys, eraseProfile } from '../../../../shared/erasure/erase.ts';
+import { eraseProfile } from '../../../../shared/erasure/erase.ts';
 import { importProfiles, readAsOf } from '../../../../shared/profiles/import/import.ts';
 import { request } from '../../../support/keys.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';
@@ -163,7 +163,7 @@ test('an import uses the time of each batch, so that times in histories ascend',
     yield Buffer.from(jsonLines({ id: 1, username: 'ada', email: 'other@example.org' }, { id: 2, username: 'bob' }));
   })();
   const by = onBox('operator');
-  await importProfiles(deps, source, { merge: false, strict: false, by, onKeys: effectsOnKeys(by, MAIL_CONFIG) });
+  await importProfiles(deps, source, { merge: false, strict: false, by, config: MAIL_CONFIG });
   const events = deps.db.$client
     .query('SELECT event, at FROM events WHERE about = ? ORDER BY rowid')
     .all(identifier) as { event: string; at: number }[];

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { effectsOnKeys } from '../../../../shared/erasure/erase.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/profiles.ts';
@@ -11,7 +10,7 @@ const OPTIONS = {
   merge: false,
   strict: true,
   by: onBox('operator'),
-  onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+  config: MAIL_CONFIG,
 };
 
 test('one bad line prevents the import; all bad lines are reported', async () => {

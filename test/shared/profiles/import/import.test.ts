@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare } from '../../../../shared/db/connect.ts';
-import { effectsOnKeys } from '../../../../shared/erasure/erase.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/profiles/line.ts';
@@ -15,7 +14,7 @@ const OPTIONS = {
   merge: false,
   strict: false,
   by: onBox('operator'),
-  onKeys: effectsOnKeys(onBox('operator'), MAIL_CONFIG),
+  config: MAIL_CONFIG,
 };
 
 async function profile(deps: Parameters<typeof exportText>[0], id: number) {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { effectsOnKeys } from '../../../../shared/erasure/erase.ts';
 import { importProfiles, type PruneOptions } from '../../../../shared/profiles/import/import.ts';
 import { issue, waitingWhile } from '../../../support/keys.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';
@@ -42,7 +41,7 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
       merge: false,
       strict,
       by,
-      onKeys: effectsOnKeys(by, MAIL_CONFIG),
+      config: MAIL_CONFIG,
       ...pruning(100),
     });
     expect([outcome.imported, outcome.pruned]).toEqual([19, 0]);
