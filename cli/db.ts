@@ -8,7 +8,7 @@ import { emptyLog, vacuumDatabase } from '../shared/files/disk.ts';
 import { prepareRestore, type Restored } from '../shared/files/restore.ts';
 import { bytesText, cleanForTerminal, shellWord } from '../shared/text.ts';
 import { configOf, globalsOf, operatorOf, withDatabase } from './context.ts';
-import { lowerPriority, refuseOtherProgram } from './service/own-program.ts';
+import { lowerPriority } from './service/own-program.ts';
 import { counted, notice, print, printJson } from './terminal/output.ts';
 import { confirmOrYes } from './terminal/values.ts';
 
@@ -60,7 +60,6 @@ Examples:
     .action((_options: unknown, command: Command) => check(command));
   db.command('vacuum')
     .description('Rewrite the database file, without any text of erased profiles.')
-    .addOption(new Option('--from-server <program>', 'the server that starts this command').hideHelp())
     .addOption(new Option('--log-only', 'empty only the write-ahead log').hideHelp())
     .addHelpText(
       'after',
@@ -78,11 +77,9 @@ Example:
 function backup(file: string, { scheduled = false }: { scheduled?: boolean }, command: Command): Promise<void> {
   return withDatabase(command, 'look', (db) => {
     const { $client } = db;
-    const steps = createSteps();
     const { bytes, profiles, keys } = copyDatabase($client, file, (step) =>
-      steps.begin(step === 'copy' ? `Copying ${sizeText($client.filename)}` : `Verifying ${file}`),
+      say(step === 'copy' ? `Copying ${sizeText($client.filename)}` : `Verifying ${file}`),
     );
-    steps.end();
     if (scheduled) recordBackup(db, file);
     const what = `${counted(profiles, 'profile')} and ${counted(keys, 'key')}`;
     if (globalsOf(command).json) printJson({ file, bytes, profiles, keys });
@@ -92,10 +89,8 @@ function backup(file: string, { scheduled = false }: { scheduled?: boolean }, co
 
 function check(command: Command): Promise<void> {
   return withDatabase(command, 'look', (db) => {
-    const steps = createSteps();
-    steps.begin(`Checking ${sizeText(db.$client.filename)}`);
+    say(`Checking ${sizeText(db.$client.filename)}`);
     const { faults, profiles, keys } = checkDatabase(db);
-    steps.end();
     const found = `${counted(profiles, 'profile')} and ${counted(keys, 'key')}`;
     const text =
       faults.length === 0
@@ -110,18 +105,15 @@ function check(command: Command): Promise<void> {
 /** How long emptying the log waits for readers, in milliseconds. */
 const LOG_WAIT_MS = 200;
 
-function vacuum(options: { fromServer?: string; logOnly?: true }, command: Command): Promise<void> {
-  refuseOtherProgram(options.fromServer);
+function vacuum({ logOnly = false }: { logOnly?: boolean }, command: Command): Promise<void> {
   return withDatabase(command, 'use', (db) => {
-    if (options.logOnly === true) {
+    if (logOnly) {
       guardDatabase(db.$client.filename, () => emptyLog(db.$client, LOG_WAIT_MS));
       return printJson({ milliseconds: 0 });
     }
     lowerPriority();
-    const steps = createSteps();
-    steps.begin(`Vacuuming ${sizeText(db.$client.filename)}`);
+    say(`Vacuuming ${sizeText(db.$client.filename)}`);
     const done = vacuumDatabase(db, systemClock);
-    steps.end();
     const { milliseconds, bytesBefore, bytesAfter } = done;
     const sizes = `from ${bytesText(bytesBefore)} to ${bytesText(bytesAfter)}`;
     if (globalsOf(command).json) printJson(done);
@@ -183,25 +175,9 @@ function remarks({ replaced, ...kept }: Restored): string[] {
   return [`The old database is kept as ${replaced.path}; erasures do not reach it.`, ended, ...lines];
 }
 
-/**
- * Shows the steps of a long command on stderr, if that is a terminal, with the time that each took. SQLite copies or checks a
- * database in one call, so there is no percentage.
- */
-function createSteps() {
-  const isSeen = process.stderr.isTTY === true;
-  let startedMs: number | null = null;
-  const end = (): void => {
-    if (startedMs !== null && isSeen) {
-      process.stderr.write(` ${((systemClock.monotonicMs() - startedMs) / 1000).toFixed(1)} s\n`);
-    }
-    startedMs = null;
-  };
-  const begin = (what: string): void => {
-    end();
-    startedMs = systemClock.monotonicMs();
-    if (isSeen) process.stderr.write(`${cleanForTerminal(what)} …`);
-  };
-  return { begin, end };
+/** Says on a terminal what a long command is doing. SQLite does it in one call, so there is no percentage. */
+function say(what: string): void {
+  if (process.stderr.isTTY) notice(`${what} …`);
 }
 
 /** The size of a file as text, such as `12.3 MiB`. */

@@ -190,7 +190,6 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
   }
 
   return {
-    heldOf,
     holderOf,
     /** Applies a line. One that is not applied has changed nothing, unless it throws. */
     apply: (tx: Tx, { id, fields }: ProfileLine, nowMs: number, remarks: Remarks): Outcome =>
@@ -209,12 +208,8 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
       statements.clearNames.run(id);
       statements.clearAuthId.run(id);
     },
-    /** Forgets what was released, once it was written again or rolled back; returns whether anything was left. */
-    endRelease: (): boolean => {
-      const isLeft = released.size > 0;
-      released.clear();
-      return isLeft;
-    },
+    /** Forgets what was released, once it was written again or is rolled back. */
+    endRelease: (): void => released.clear(),
   };
 }
 

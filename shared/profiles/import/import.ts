@@ -1,6 +1,6 @@
 import type { Actor } from '../../actor.ts';
 import { DAY_MS, isoTime, parseIsoTime } from '../../clock.ts';
-import type { Sqlite } from '../../db/connect.ts';
+import type { Sqlite, Tx } from '../../db/connect.ts';
 import { KEPT_AFTER_ERASURE_MS } from '../../db/facts.ts';
 import { databaseFault, guardDatabase } from '../../db/faults.ts';
 import { write, writeInTurns } from '../../db/write.ts';
@@ -11,7 +11,7 @@ import type { MailConfig } from '../../mail/outbox.ts';
 import { createApplier, noRemarks, type Outcome, type Policy } from '../apply.ts';
 import { deletionOf, type ProfileLine, parseLine, type Refusal, wholeLine } from '../line.ts';
 import { createImportReport, type ImportOutcome, type RefusedLine, storeLastImport } from './report.ts';
-import { createWaiting, type Group, planWaiting, WAITS_BEHIND, type Waiting, type WaitingLine } from './settle.ts';
+import { createWaiting, holdersFor, WAITS_BEHIND, type WaitingLine, withDependents } from './settle.ts';
 import { chunksOf, type ImportSource, nameOf, type Rejects, sizeOf, sourceFault, withoutWaiting } from './source.ts';
 import { createLineSplitter, type SplitLine } from './split.ts';
 
@@ -295,84 +295,85 @@ function refuse(
   if (raw !== null) rejects?.writeLine(raw);
 }
 
-/** Applying can fail where planning did not see why, such as at a name taken meanwhile: then it is planned again. */
+/** How often the lines that waited are tried together, each time without those that were refused. */
 const MAX_ROUNDS = 8;
 
-/** Applies the lines that waited, as far as they can be applied together; refuses the others. */
+/**
+ * Applies the lines that waited, as far as they can be applied together, in one transaction: their profiles first give up their
+ * names and auth IDs. If a line is refused, everything is undone and tried again without it. Lets others run in between.
+ */
 async function settle(run: ImportRun): Promise<void> {
-  const { applier, waiting, merge } = run;
-  const end = ({ number, line, text, refusal }: WaitingLine) => refuse(run, number, line.id, text, refusal);
-  let left = waiting.take();
-  for (let round = 1; left.size > 0; round++) {
-    const plan = await planWaiting(applier, left, merge, yieldToOthers);
-    plan.refused.sort((a, b) => a.number - b.number).forEach(end);
-    left = new Map();
-    for (let done = 0; done < plan.groups.length; ) {
-      done += await inBatch(run, () => settleSome(run, plan.groups.slice(done), left));
-    }
-    if (round < MAX_ROUNDS) continue;
-    [...left.values()].flat().forEach(end);
-    return;
+  const { applier, waiting, pace, clock, db } = run;
+  const holders = new Map<WaitingLine, number[]>();
+  let turnEndsAtMs = clock.monotonicMs() + pace.lockMs;
+  const takeTurns = async () => {
+    if (clock.monotonicMs() < turnEndsAtMs) return;
+    await yieldToOthers();
+    turnEndsAtMs = clock.monotonicMs() + pace.lockMs;
+  };
+  for (const entry of waiting.lines) {
+    holders.set(entry, holdersFor(applier, entry.line));
+    await takeTurns();
   }
+  let left = waiting.lines;
+  for (let round = 1; left.length > 0 && round <= MAX_ROUNDS; round++) {
+    const tried = left;
+    const { outcomes, remarks } = await inBatch(run, () =>
+      writeInTurns(db, (tx) => applyTogether(run, tx, tried, takeTurns)),
+    );
+    if (outcomes.every(isApplied)) {
+      run.report.remarked(remarks);
+      for (const [index, { line }] of left.entries()) run.report.applied(line.id, outcomes[index] as AppliedOutcome);
+      return;
+    }
+    const ended = left.filter((_, index) => !isApplied(outcomes[index]));
+    const dropped = withDependents(ended, left, holders);
+    for (const [index, entry] of left.entries()) {
+      const outcome = outcomes[index];
+      if (outcome === 'newer') run.report.applied(entry.line.id, outcome);
+      else if (dropped.has(entry)) refuseWaiting(run, entry, outcome);
+    }
+    left = left.filter((entry) => !dropped.has(entry));
+  }
+  for (const entry of left) refuseWaiting(run, entry);
 }
 
-/**
- * Applies groups in one transaction until its time is over; returns how many. A group of which a line can't be applied
- * changes nothing: that line is reported, and the others are added to `left`. A group that takes longer, as when thousands of
- * profiles pass on their names, still needs one transaction, but lets others run in between.
- */
-async function settleSome(
-  run: ImportRun,
-  groups: readonly Group[],
-  left: ReturnType<Waiting['take']>,
-): Promise<number> {
-  const { db, clock, applier, report, pace } = run;
-  const done: { group: Group; outcomes: Outcome[]; remarks: ReturnType<typeof noRemarks> }[] = [];
-  await writeInTurns(db, async (tx) => {
-    const nowMs = clock.nowMs();
-    const endsAtMs = clock.monotonicMs() + pace.lockMs;
-    let turnEndsAtMs = endsAtMs;
-    const takeTurns = async () => {
-      if (clock.monotonicMs() < turnEndsAtMs) return;
-      await yieldToOthers();
-      turnEndsAtMs = clock.monotonicMs() + pace.lockMs;
-    };
-    for (const group of groups) {
-      const remarks = noRemarks();
-      const outcomes: Outcome[] = [];
-      db.$client.run('SAVEPOINT waiting');
-      for (const id of group.ids) {
-        applier.release(id);
-        await takeTurns();
-      }
-      for (const { line } of group.lines) {
-        try {
-          outcomes.push(applier.apply(tx, line, nowMs, remarks));
-        } catch (error) {
-          if (isFatal(run, error)) throw error;
-          outcomes.push(FAULT);
-        }
-        await takeTurns();
-      }
-      const isWhole = outcomes.every((outcome) => typeof outcome === 'string' && outcome !== 'newer');
-      if (applier.endRelease() || !isWhole) db.$client.run('ROLLBACK TO waiting');
-      else applier.noteErased(tx, outcomes.filter((outcome) => outcome === 'deleted').length, nowMs);
-      db.$client.run('RELEASE waiting');
-      done.push({ group, outcomes, remarks });
-      if (clock.monotonicMs() >= endsAtMs) break;
-    }
-  });
-  for (const { group, outcomes, remarks } of done) {
-    const isWhole = outcomes.every((outcome) => typeof outcome === 'string' && outcome !== 'newer');
-    if (isWhole) report.remarked(remarks);
-    for (const [index, { number, text, line, refusal }] of group.lines.entries()) {
-      const outcome = outcomes[index] as Outcome;
-      if (typeof outcome === 'object') refuse(run, number, line.id, text, outcome.isHeld ? refusal : outcome.refusal);
-      else if (isWhole || outcome === 'newer') report.applied(line.id, outcome);
-      else left.set(line.id, [...(left.get(line.id) ?? []), { number, text, line, refusal }]);
-    }
+/** The outcome of a line that was applied. */
+type AppliedOutcome = Exclude<Outcome, 'newer' | object>;
+
+function isApplied(outcome: Outcome | undefined): outcome is AppliedOutcome {
+  return typeof outcome === 'string' && outcome !== 'newer';
+}
+
+function refuseWaiting(run: ImportRun, { number, line, text, refusal }: WaitingLine, outcome?: Outcome): void {
+  refuse(run, number, line.id, text, typeof outcome === 'object' ? outcome.refusal : refusal);
+}
+
+/** Applies all lines, or none if one of them is not applied; its outcome says why. */
+async function applyTogether(run: ImportRun, tx: Tx, lines: readonly WaitingLine[], takeTurns: () => Promise<void>) {
+  const { applier, clock, db } = run;
+  const nowMs = clock.nowMs();
+  const remarks = noRemarks();
+  const outcomes: Outcome[] = [];
+  db.$client.run('SAVEPOINT waiting');
+  for (const id of new Set(lines.map(({ line }) => line.id))) {
+    applier.release(id);
+    await takeTurns();
   }
-  return done.length;
+  for (const { line } of lines) {
+    try {
+      outcomes.push(applier.apply(tx, line, nowMs, remarks));
+    } catch (error) {
+      if (isFatal(run, error)) throw error;
+      outcomes.push(FAULT);
+    }
+    await takeTurns();
+  }
+  applier.endRelease();
+  if (outcomes.every(isApplied)) applier.noteErased(tx, outcomes.filter((one) => one === 'deleted').length, nowMs);
+  else db.$client.run('ROLLBACK TO waiting');
+  db.$client.run('RELEASE waiting');
+  return { outcomes, remarks };
 }
 
 /**

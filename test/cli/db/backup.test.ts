@@ -180,8 +180,8 @@ describe('db backup', () => {
   test('shows its progress on a terminal', async () => {
     const { deps, folder } = await world();
     const terminal = openTerminal(['db', 'backup', join(folder, 'copy.db'), '--db', deps.config.databasePath]);
-    await terminal.see(/Copying .* … \d+\.\d s/);
-    await terminal.see(/Verifying .* … \d+\.\d s/);
+    await terminal.see(/Copying .* …/);
+    await terminal.see(/Verifying .* …/);
     await terminal.see('Backed up 1 profile');
     expect(await terminal.exited).toBe(0);
   });

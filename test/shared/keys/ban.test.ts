@@ -9,6 +9,7 @@ import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import type { ImportOptions } from '../../../shared/profiles/import/import.ts';
 import { approveKey, keyIn, keysListed, request, withoutLease } from '../../support/keys.ts';
+import { type ReceivedMail, sendDueMails, startSmtp } from '../../support/mail.ts';
 import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { planWaiting, WAITS_BEHIND, type WaitingLine } from '../../../../shared/profiles/import/settle.ts';
-import { parseLine } from '../../../../shared/profiles/line.ts';
 import { importLines, namesById } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { testDeps } from '../../../support/world.ts';
@@ -167,6 +165,23 @@ describe('refusing one line', () => {
   });
 });
 
+test('lines on which a refused one depends are applied nevertheless, however long the chain', async () => {
+  const deps = testDeps();
+  const own = Array.from({ length: 30 }, (_, at) => ({ id: at + 1, username: `n${at}` }));
+  await importLines(deps, [...own, { id: 99, username: 'taken' }]);
+  const [giver, ...wanting] = own.map(({ id }, at) => ({ id, username: `n${at - 1}` }));
+  // The second profile takes the first one's name; from the third on, each also wants one that nobody gives up.
+  const lines = wanting.map((line, at) => (at === 0 ? line : { ...line, aliases: at === 28 ? ['taken'] : [] }));
+  const { refused } = await importLines(deps, [
+    ...lines.slice(0, 1),
+    ...lines.slice(1).reverse(),
+    { ...giver, username: 'new' },
+  ]);
+  expect(refused).toMatchObject([{ id: 30, reason: 'the name "taken" is held by profile 99' }]);
+  const names = await namesById(deps);
+  expect([names[1], names[2], names[29], names[30]]).toEqual([['new'], ['n0'], ['n27'], ['n29']]);
+});
+
 test('for any lines, names and rows agree, and all refused lines are reported', async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd');
   const line = fc.oneof(
@@ -190,32 +205,4 @@ test('for any lines, names and rows agree, and all refused lines are reported', 
     }),
     { numRuns: rounds(19) },
   );
-});
-
-test('lines that wait for each other are planned in pieces, however many there are', async () => {
-  const count = 1_000;
-  const waiting = Array.from({ length: count }, (_, at): [number, WaitingLine[]] => {
-    const text = JSON.stringify({ id: at + 1, username: `u${(at + 1) % count}` });
-    const line = parseLine(text);
-    if ('reason' in line) throw new Error(line.reason);
-    return [at + 1, [{ number: at + 1, text, line, refusal: WAITS_BEHIND }]];
-  });
-  let reads = 0;
-  let most = 0;
-  const plan = await planWaiting(
-    {
-      heldOf: () => null,
-      holderOf: (_kind, name) => {
-        most = Math.max(most, ++reads);
-        return Number(name.slice(1)) + 1;
-      },
-    },
-    new Map(waiting),
-    false,
-    async () => {
-      reads = 0;
-    },
-  );
-  expect(plan.groups.map(({ ids }) => ids.length)).toEqual([count]);
-  expect(most).toBeLessThanOrEqual(100);
 });
