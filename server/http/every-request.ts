@@ -25,6 +25,7 @@ export function requestState(serving: Serving) {
     })
     .mapResponse(({ request, state, responseValue }) => {
       const isMade = responseValue instanceof Response;
+      if (isMade) sign(responseValue, state);
       const response = isMade ? responseValue : answerTo(request, state, responseValue as Answer);
       complete(serving, state, response);
       return response;
@@ -120,22 +121,22 @@ function refused(serving: Serving, error: unknown, state: RequestState): Respons
 export function refuseUnroutable(serving: Serving, request: Request): Response {
   const state = openState(serving, request, '/*');
   const response = refused(serving, new AppError('bad_request'), state);
+  sign(response, state);
   complete(serving, state, response);
   return response;
 }
 
-/** Adds the headers of every response, and logs and counts it. */
-function complete(serving: Serving, state: RequestState, response: Response): void {
-  const { headers } = response;
+/** Completes a response that a page or a refusal has made; those of {@link answerTo} are complete. */
+function sign(response: Response, state: RequestState): void {
   state.refusal = codeOf(response);
-  headers.set('X-Request-Id', state.requestId);
-  if (serving.deps.config.tls !== null) headers.set('Strict-Transport-Security', HSTS);
-  logAnswer(serving, state, response);
+  response.headers.set('X-Request-Id', state.requestId);
 }
 
-function logAnswer(serving: Serving, state: RequestState, response: Response): void {
-  const { clock } = serving.deps;
+/** Adds the header of every response over TLS, logs the response and counts it. */
+function complete(serving: Serving, state: RequestState, response: Response): void {
+  const { clock, config } = serving.deps;
   const { key, refusal, template, method } = state;
+  if (config.tls !== null) response.headers.set('Strict-Transport-Security', HSTS);
   // Bun adds a Date header (RFC 9110, section 6.6.1) to every response except those to HEAD.
   if (method === 'HEAD') response.headers.set('Date', new Date(clock.nowMs()).toUTCString());
   const milliseconds = clock.monotonicMs() - state.startedAtMs;
