@@ -35,8 +35,9 @@ type Standing = [id: number, views: number];
  */
 export function prepareLeaderboard(reader: Reader, clock: Pick<Clock, 'monotonicMs'>): Leaderboard {
   const readOrder = reader.sqlite.prepare<Standing, []>(READ_ORDER);
-  const readListed = reader.sqlite.prepare<{ profile: string; views: number }, [number]>(
-    `SELECT profile, views FROM profiles WHERE id = ? AND ${IS_LISTED}`,
+  // By the index, because SQLite would make `views` and `banned` from the JSON again, which takes twice as long as reading it.
+  const readListed = reader.sqlite.prepare<{ profile: string }, Standing>(
+    `SELECT profile FROM profiles INDEXED BY profiles_board WHERE id = ? AND views = ? AND ${IS_LISTED}`,
   );
   let order: Standing[] = [];
   let ranks: number[] = [];
@@ -59,8 +60,8 @@ export function prepareLeaderboard(reader: Reader, clock: Pick<Clock, 'monotonic
     let next = offset;
     for (; next < Math.min(offset + limit, total); next++) {
       const [id, views] = order[next] as Standing;
-      const row = readListed.get(id);
-      if (row?.views !== views) return null;
+      const row = readListed.get(id, views);
+      if (row === null) return null;
       const entry = `{"rank":${ranks[next]},${row.profile.slice(1)}`;
       bytes += Buffer.byteLength(entry) + 1;
       if (bytes > MAX_BODY_BYTES && entries.length > 0) break;
