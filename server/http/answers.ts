@@ -11,7 +11,7 @@ import type { RequestState } from './serving.ts';
  * section 8.8.3.3).
  */
 export type Answer = {
-  readonly body: string | Blob;
+  readonly body: string | Blob | Buffer<ArrayBuffer>;
   readonly etag?: string;
   readonly headers?: Record<string, string> | undefined;
   readonly status?: 302;
@@ -46,7 +46,7 @@ const FOUND = new Headers({ ...FOR_KEY, 'Content-Type': 'application/json' });
 const UNCHANGED = new Headers(FOR_KEY);
 
 function answerKey({ method, headers: sent }: Request, requestId: string, quota: Quota, answer: Answer): Response {
-  const { body, etag = etagOf(body as string), headers: more } = answer;
+  const { body, etag = etagOf(body as Exclude<typeof body, Blob>), headers: more } = answer;
   const isUnchanged = isKnown(sent, etag);
   const headers = isUnchanged ? UNCHANGED : FOUND;
   headers.set('ETag', etag);

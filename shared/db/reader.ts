@@ -95,14 +95,15 @@ const ENTRY_CHARACTERS = 128;
 /** How many names are remembered that were asked for once; a power of two. */
 const ONCE = 16_384;
 
+/** Something with a body, or nothing. */
+export type Keepable = { body: string | Buffer } | null;
+
 /**
  * Keeps bodies by name until the next commit of another connection: programs ask for the first pages of the leaderboard, or for
  * the same profiles, again and again. What was asked for only once is not kept, because keeping takes as long as reading. Call the
  * returned function in a view.
  */
-export function createKept<T extends { body: string } | null>(
-  reader: Reader,
-): (name: string, read: (name: string) => T) => T {
+export function createKept<T extends Keepable>(reader: Reader): (name: string, read: (name: string) => T) => T {
   const kept = new Map<string, T>();
   const once = new Uint32Array(ONCE);
   let characters = 0;

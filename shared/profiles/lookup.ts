@@ -1,4 +1,4 @@
-import { createKept, type Reader, readInView } from '../db/reader.ts';
+import { createKept, type Keepable, type Reader, readInView } from '../db/reader.ts';
 import { AppError } from '../errors.ts';
 import { etagOf } from '../etag.ts';
 import { authIdFault, checkedFold } from './name.ts';
@@ -28,10 +28,10 @@ export type Lookup = {
   /** Null if there is no such profile. */
   one: (what: LookupOf, way: LookupBy, value: string) => Found | null;
   /**
-   * `{"profiles":[{"query","profile"}],"missing":[…]}`, both in the order of the request, read in one transaction.
+   * `{"profiles":[{"query","profile"}],"missing":[…]}` in UTF-8, both in the order of the request, read in one transaction.
    * Throws `bad_parameter` if it would be larger than {@link MAX_BODY_BYTES}.
    */
-  many: (queries: readonly LookupQuery[]) => string;
+  many: (queries: readonly LookupQuery[]) => Buffer<ArrayBuffer>;
 };
 
 /** The maximum size of a response with several profiles. */
@@ -50,17 +50,29 @@ export function parseUid(text: string): number {
 
 /**
  * Prepares the lookups of a server: each is one statement, which reads one text. Those that are asked for again and again are
- * kept until the next commit.
+ * kept until the next commit, as texts and, for batches, as the bytes of their entries.
  */
 export function prepareLookup(reader: Reader): Lookup {
-  const finders = { profile: prepareFinders(reader, 'profile'), links: prepareFinders(reader, 'links') };
+  const profile = prepareFinders(reader, 'profile');
+  const kept = { profile: keeping(reader, profile), links: keeping(reader, prepareFinders(reader, 'links')) };
+  const entryBy = (way: LookupBy) => (value: string) => entryOf(way, value, profile[way](value));
+  const entries = { username: entryBy('username'), uid: entryBy('uid'), authId: entryBy('authId') };
+  const keptEntries = keeping(reader, entries);
   return {
-    one: (what, way, value) => readInView(reader, () => finders[what][way](value)),
-    many: (queries) => readInView(reader, () => manyOf(finders.profile, queries)),
+    one: (what, way, value) => readInView(reader, () => kept[what][way](value)),
+    many: (queries) => readInView(reader, () => manyOf(keptEntries, queries)),
   };
 }
 
-type Finders = Record<LookupBy, (value: string) => Found | null>;
+type Finders<T = Found | null> = Record<LookupBy, (value: string) => T>;
+
+function keeping<T extends Keepable>(reader: Reader, finders: Finders<T>): Finders<T> {
+  const keep = (find: (value: string) => T) => {
+    const kept = createKept<T>(reader);
+    return (value: string) => kept(value, find);
+  };
+  return { username: keep(finders.username), uid: keep(finders.uid), authId: keep(finders.authId) };
+}
 
 function prepareFinders(reader: Reader, column: LookupOf): Finders {
   const { sqlite } = reader;
@@ -74,37 +86,38 @@ function prepareFinders(reader: Reader, column: LookupOf): Finders {
   const by = (key: string) => `SELECT ${column} AS body, NULL AS aliasOf FROM profiles WHERE ${key} = ?`;
   const ofId = sqlite.prepare<Found, [number]>(by('id'));
   const ofAuthId = sqlite.prepare<Found, [string]>(by('auth_id'));
-  const keeping = (find: (value: string) => Found | null) => {
-    const kept = createKept<Found | null>(reader);
-    return (value: string) => kept(value, find);
-  };
   return {
-    username: keeping((value) => {
+    username: (value) => {
       const folded = checkedFold(value);
       return folded === null ? null : ofName.get(folded);
-    }),
-    uid: keeping((value) => ofId.get(parseUid(value))),
-    authId: keeping((value) => (authIdFault(value) === null ? ofAuthId.get(value) : null)),
+    },
+    uid: (value) => ofId.get(parseUid(value)),
+    authId: (value) => (authIdFault(value) === null ? ofAuthId.get(value) : null),
   };
 }
 
-function manyOf(finders: Finders, queries: readonly LookupQuery[]): string {
-  // Parts that are joined once: a string of each profile would copy every body twice.
-  const found: string[] = [];
-  const missing: string[] = [];
-  let units = 0;
+/** What a batch says of a query, after a comma. */
+type Entry = { body: Buffer; isFound: boolean };
+
+function entryOf(way: LookupBy, value: string, found: Found | null): Entry {
+  const query = echo(way, value);
+  const text = found === null ? query : `{"query":${query},"profile":${found.body}}`;
+  return { body: Buffer.from(`,${text}`), isFound: found !== null };
+}
+
+function manyOf(entries: Finders<Entry>, queries: readonly LookupQuery[]): Buffer<ArrayBuffer> {
+  const [start, middle, end] = [Buffer.from('{"profiles":['), Buffer.from('],"missing":['), Buffer.from(']}')];
+  const [found, missing]: [Buffer[], Buffer[]] = [[], []];
+  let bytes = start.length + middle.length + end.length;
   for (const { way, value } of queries) {
-    const profile = finders[way](value);
-    const query = echo(way, value);
-    if (profile === null) missing.push(query);
-    else found.push(found.length === 0 ? '{"query":' : ',{"query":', query, ',"profile":', profile.body, '}');
-    units += query.length + (profile?.body.length ?? 0);
-    // A string has at least as many bytes as UTF-16 units, so the rest need not be read.
-    if (units > MAX_BODY_BYTES) throw TOO_LARGE;
+    const { body, isFound } = entries[way](value);
+    const list = isFound ? found : missing;
+    const part = list.length === 0 ? body.subarray(1) : body;
+    list.push(part);
+    bytes += part.length;
+    if (bytes > MAX_BODY_BYTES) throw TOO_LARGE;
   }
-  const body = ['{"profiles":[', ...found, '],"missing":[', missing.join(','), ']}'].join('');
-  if (3 * body.length > MAX_BODY_BYTES && Buffer.byteLength(body) > MAX_BODY_BYTES) throw TOO_LARGE;
-  return body;
+  return Buffer.concat([start, ...found, middle, ...missing, end]);
 }
 
 const TOO_LARGE = new AppError(

@@ -101,7 +101,7 @@ test('a lookup of many shows each commit, of profiles that were found and of tho
     { way: 'uid', value: '9' },
   ] as const;
   const found = () => {
-    const { profiles, missing } = JSON.parse(lookup.many(queries));
+    const { profiles, missing } = JSON.parse(`${lookup.many(queries)}`);
     return [profiles.map(({ profile }: { profile: { displayName: string } }) => profile.displayName), missing];
   };
   expect(found()).toEqual([[], [{ username: 'Bea' }, { uid: 9 }]]);
