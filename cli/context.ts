@@ -5,6 +5,7 @@ import { readEnvironment } from '../shared/config/environment.ts';
 import { looseMode, looseModes } from '../shared/config/files.ts';
 import { checkDatabasePath } from '../shared/config/values.ts';
 import type { Db } from '../shared/db/connect.ts';
+import { sqliteFault } from '../shared/db/faults.ts';
 import { createDeps, type Deps } from '../shared/deps.ts';
 import { type OpenMode, openDatabase } from '../shared/files/open.ts';
 import { cleanForTerminal, shellWord } from '../shared/text.ts';
@@ -48,6 +49,8 @@ export async function withOpenDatabase<T>(config: Config, mode: OpenMode, act: (
   try {
     for (const warning of looseModes(config.databasePath)) notice(`Warning: ${warning}`);
     return await act(db);
+  } catch (error) {
+    throw sqliteFault(config.databasePath, error) ?? error;
   } finally {
     db.$client.close();
   }

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../shared/clock.ts';
-import { guardDatabase } from '../shared/db/faults.ts';
 import { AppError } from '../shared/errors.ts';
 import { checkDatabase, copyDatabase, recordBackup } from '../shared/files/copy.ts';
 import { emptyLog, vacuumDatabase } from '../shared/files/disk.ts';
@@ -108,7 +107,7 @@ const LOG_WAIT_MS = 200;
 function vacuum({ logOnly = false }: { logOnly?: boolean }, command: Command): Promise<void> {
   return withDatabase(command, 'use', (db) => {
     if (logOnly) {
-      guardDatabase(db.$client.filename, () => emptyLog(db.$client, LOG_WAIT_MS));
+      emptyLog(db.$client, LOG_WAIT_MS);
       return printJson({ milliseconds: 0 });
     }
     lowerPriority();

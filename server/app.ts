@@ -1,16 +1,12 @@
 import { Elysia } from 'elysia';
-import { countFailure } from '../shared/throttle.ts';
 import { api } from './api/api.ts';
 import { health, securityContact } from './api/health.ts';
 import { metrics } from './api/metrics.ts';
 import { documents } from './docs/routes.ts';
 import { requestState, transport } from './http/every-request.ts';
 import { refuseRest } from './http/other-requests.ts';
-import { blockOf } from './http/transport.ts';
 import { manage } from './manage/app.ts';
-import { reportTo } from './observability/log.ts';
 import { pages } from './portal/app.ts';
-import type { PortalParts } from './portal/guards.ts';
 import type { Service } from './service.ts';
 
 /**
@@ -30,30 +26,11 @@ export function createApp(service: Service) {
     .use(securityContact(service))
     .use(documents(service));
   if (developerPlatform) {
-    app.use(developerPlatformOf(service));
+    const { deps, portal, transport } = service;
+    const platform = new Elysia({ name: 'developer-platform' }).use(manage(service));
+    app.use(platform.use(requestState(service)).use(pages({ config: deps.config, portal, transport })));
   }
   // If no route matched, Elysia would run only the error hook.
   const others = new Elysia({ name: 'unknown-paths' }).use(transport(service)).all('/*', refuseRest([...app.routes]));
   return app.use(others).compile();
-}
-
-/** The pages under `/developers`, and JSON under `/manage`, where a refused token counts as a failed login as under `/api`. */
-function developerPlatformOf(service: Service) {
-  const { connections, deps, log, portal, throttle } = service;
-  const parts: PortalParts = {
-    config: deps.config,
-    open: () => portal,
-    report: reportTo(log),
-    transport: service.transport,
-  };
-  return new Elysia({ name: 'developer-platform' })
-    .use(requestState(service))
-    .use(
-      manage({
-        ...parts,
-        countRefusedToken: (address) => countFailure(throttle, blockOf(address)),
-        keepOpen: (request, seconds) => connections?.timeout(request, seconds),
-      }),
-    )
-    .use(pages(parts));
 }

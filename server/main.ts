@@ -4,7 +4,7 @@ import { lockForServing } from '../shared/files/open.ts';
 import { createApp } from './app.ts';
 import { stopBackground } from './background.ts';
 import { refuseUnroutable } from './http/every-request.ts';
-import { isRoutable } from './http/transport.ts';
+import { isRoutable, readTransport } from './http/transport.ts';
 import { type Listener, listen } from './listen.ts';
 import { createLog, type LogOutput, openLogOutput, reportTo } from './observability/log.ts';
 import type { PortalServices } from './portal/services.ts';
@@ -56,17 +56,20 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
   let listener: Listener | null = null;
   let service: Service | null = null;
   try {
-    const made = createService(deps, log, options.portal);
-    service = made;
-    let app: Pick<ReturnType<typeof createApp>, 'fetch'> = { fetch: async () => new Response() };
+    const transport = readTransport(config);
+    // No request arrives before both are made below, since nothing here waits.
+    let app: ReturnType<typeof createApp>;
+    let made: Service;
     const answering = {
       fetch: (request: Request) => (isRoutable(request) ? app.fetch(request) : refuseUnroutable(made, request)),
       error: (error: unknown) => refuseUncaught(made, error),
     };
     listener = listen(config, options.port ?? config.port, answering, options.drainMs);
-    made.connections = listener.server;
     // With PORT=0 the system selects the port, so the public URL is known only now.
-    if (config.publicUrl.endsWith(':0')) made.deps = { ...deps, config: { ...config, publicUrl: listener.url } };
+    const publicUrl = config.publicUrl.endsWith(':0') ? listener.url : config.publicUrl;
+    made = createService({ ...deps, config: { ...config, publicUrl } }, transport, log, options.portal);
+    service = made;
+    made.connections = listener.server;
     app = createApp(made);
     log.event('info', `Listening on ${listener.url}.`);
     return runUntilStopped(made, listener, output, options.vacuum, () => lock.close());
@@ -99,7 +102,6 @@ function runUntilStopped(
     portal.isStopping = true;
     await Promise.all([listener.stop(), ...timers.map((timer) => timer.stop())]);
     await Promise.all([stopBackground(portal.background), counts.stop()]);
-    portal.close();
     closeService(service);
     log.event('info', 'Stopped.');
     await output.drain();

@@ -2,7 +2,6 @@ import { and, desc, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm'
 import { ACTOR_KINDS, actorText } from './actor.ts';
 
 import type { Db } from './db/connect.ts';
-import { guardDatabase } from './db/faults.ts';
 import {
   EVENTS,
   type EventData,
@@ -158,22 +157,20 @@ export function readLog(db: Db, limit: number, filter: LogFilter = {}): { entrie
     by === undefined ? undefined : isBy(by),
     key === undefined ? undefined : and(eq(events.subject, 'key'), eq(events.about, key)),
   ];
-  return guardDatabase(db.$client.filename, () => {
-    // One more than the limit shows whether there is a next page.
-    const found = db
-      .select({ event: events, username: profiles.username })
-      .from(events)
-      .leftJoin(profiles, eq(profiles.id, events.profileId))
-      .where(and(...conditions))
-      .orderBy(desc(events.id))
-      .limit(limit + 1)
-      .all();
-    const shown = found.slice(0, limit);
-    return {
-      entries: shown.map((row) => entryOf(db, row)),
-      next: found.length > shown.length ? String(shown.at(-1)?.event.id) : null,
-    };
-  });
+  // One more than the limit shows whether there is a next page.
+  const found = db
+    .select({ event: events, username: profiles.username })
+    .from(events)
+    .leftJoin(profiles, eq(profiles.id, events.profileId))
+    .where(and(...conditions))
+    .orderBy(desc(events.id))
+    .limit(limit + 1)
+    .all();
+  const shown = found.slice(0, limit);
+  return {
+    entries: shown.map((row) => entryOf(db, row)),
+    next: found.length > shown.length ? String(shown.at(-1)?.event.id) : null,
+  };
 }
 
 function isOfKinds(wanted: LogFilter['kinds']): SQL | undefined {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { userName } from '../../shared/actor.ts';
 import { readEnvironment } from '../../shared/config/environment.ts';
+import { guardDatabase } from '../../shared/db/faults.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { readStatus, type Status } from '../../shared/files/status.ts';
@@ -36,7 +37,7 @@ Examples:
       const db = openDatabase(config.databasePath, 'use');
       try {
         const deps = createDeps(db, config);
-        const { isServed, ...status } = readStatus(deps);
+        const { isServed, ...status } = guardDatabase(config.databasePath, () => readStatus(deps));
         const { state, warning } = await askState(config, isServed);
         const shown = {
           ...status,

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ErrorBody } from '../../shared/api/bodies.ts';
+import { knownError } from '../../shared/db/faults.ts';
 import { AppError, DOCUMENTED_CODES, type ErrorCode, refusalOf } from '../../shared/errors.ts';
 import { etagOf } from '../../shared/etag.ts';
 import { type Quota, rateLimit, rateLimitPolicy } from './quota.ts';
@@ -124,8 +125,8 @@ export type Refused = { response: Response; fault: unknown };
  * Creates the response to an error: `{"error":"<sentence>"}`, never cached, with the code in `X-Error-Code`. Any error that is
  * not an AppError meant for clients becomes a 500 that does not reveal its cause. `state` is null if the error precedes it.
  */
-export function refuse(error: unknown, state: RequestState | null): Refused {
-  const known = error instanceof AppError ? error : new AppError('internal', null, { cause: error });
+export function refuse(databasePath: string, error: unknown, state: RequestState | null): Refused {
+  const known = knownError(databasePath, error);
   const { code, status, body, headers: more } = publicRefusal(known);
   const headers: Record<string, string> = {
     'Content-Type': 'application/json',

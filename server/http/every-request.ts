@@ -109,7 +109,7 @@ function chargeUndecided({ limits }: Serving, { quota }: RequestState, error: un
 
 /** Creates the response to an error, and logs the error if the server is at fault. */
 function refused(serving: Serving, error: unknown, state: RequestState): Response {
-  const { response, fault } = refuse(error, state);
+  const { response, fault } = refuse(serving.deps.config.databasePath, error, state);
   if (fault !== null) serving.log.event('error', 'A request failed.', { requestId: state.requestId, cause: fault });
   return response;
 }

@@ -2,25 +2,17 @@ import { within } from '../../shared/clock.ts';
 import type { BackendRight } from '../../shared/db/schema.ts';
 import { whenUnlocked } from '../../shared/db/write.ts';
 import { policyOf } from '../../shared/erasure/feed-policy.ts';
-import { AppError } from '../../shared/errors.ts';
+import { AppError, isForOperator } from '../../shared/errors.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts';
 import type { ImportResult } from '../../shared/profiles/import/report.ts';
 import type { BackendToken } from '../../shared/tokens.ts';
 import { queryOf, queryParameters } from '../http/parameters.ts';
-import type { PortalParts } from '../portal/guards.ts';
 import type { PortalServices } from '../portal/services.ts';
+import type { Service } from '../service.ts';
 
 /** A request with a valid token. */
 export type Call = { request: Request; token: BackendToken; services: PortalServices };
-
-/** What the routes are made from. */
-export type ManageParts = PortalParts & {
-  /** Counts a refused token of an address as a failed login. Throws `too_many_failures`. */
-  countRefusedToken: (address: string) => void;
-  /** Lets a connection be idle for this many seconds while its request is answered. */
-  keepOpen: (request: Request, seconds: number) => void;
-};
 
 /** Throws `insufficient_scope` if the token lacks a right. */
 export function requireRight({ token }: Call, right: BackendRight): void {
@@ -49,7 +41,8 @@ const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
  * Prepares `POST /manage/v1/profiles?mode=replace|merge&as-of=`: imports the lines of the body, each applied or refused by itself.
  * Answers one request at a time.
  */
-export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' | 'keepOpen'>) {
+export function prepareSending(service: Service) {
+  const { config } = service.deps;
   let isBusy = false;
   return async (call: Call): Promise<ImportResult> => {
     requireRight(call, 'profiles');
@@ -68,7 +61,7 @@ export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' 
     if (isBusy) throw new AppError('feed_running', null, { retryAfterSeconds: RETRY_SECONDS });
     isBusy = true;
     try {
-      keepOpen(request, ARRIVAL_SECONDS);
+      service.connections?.timeout(request, ARRIVAL_SECONDS);
       const body = await readBody(request);
       const db = openDatabase(config.databasePath, 'pages');
       try {
@@ -82,6 +75,8 @@ export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' 
           pace: { lockMs: BATCH_MS, ready: () => whenUnlocked(db.$client) },
         });
         return result;
+      } catch (error) {
+        throw forBackend(error);
       } finally {
         db.$client.close();
       }
@@ -89,6 +84,15 @@ export function prepareSending({ config, keepOpen }: Pick<ManageParts, 'config' 
       isBusy = false;
     }
   };
+}
+
+/** An import's refusal as its sender may see it: the lines are refused, or the database was locked after some were applied. */
+function forBackend(error: unknown): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { code, message, details } = error;
+  const isLocked = details.cause instanceof AppError && details.cause.code === 'busy';
+  if (code === 'done_in_part' && isLocked) return new AppError('busy', message, { isForClient: true });
+  return code === 'refused' && !isForOperator(error) ? new AppError('not_possible', message) : error;
 }
 
 /** Reads the whole body, so that a request that is cut off changes nothing. */

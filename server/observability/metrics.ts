@@ -1,6 +1,5 @@
 import type { Clock } from '../../shared/clock.ts';
 import type { Db } from '../../shared/db/connect.ts';
-import { guardDatabase } from '../../shared/db/faults.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { readLastBackup } from '../../shared/files/copy.ts';
 import { databaseSize, readDiskRoom } from '../../shared/files/disk.ts';
@@ -137,7 +136,7 @@ function keyFamilies(db: Db, nowMs: number): Family[] {
 
 /** Metrics of the last import of a kind that changed something; no samples if there was none. */
 function importFamilies(db: Db, kind: ImportKind, named: string, nowMs: number): Family[] {
-  const last = guardDatabase(db.$client.filename, () => readLastImport(db.$client, kind));
+  const last = readLastImport(db.$client, kind);
   const of = (name: string, help: string, samples: Sample[]) =>
     gauge(`last_${kind}_${name}`, `${help} Absent if none has ever changed anything.`, last === null ? [] : samples);
   const { at = '', by = '', lines = 0, refused = 0 } = last ?? {};

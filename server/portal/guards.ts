@@ -15,29 +15,23 @@ import { oneValue, readForm } from './requests/form.ts';
 import { refusePage } from './requests/refusals.ts';
 import type { Outcome, PageContext } from './requests/request-context.ts';
 import { isPagePath, readCookie, signInFault, withNext } from './requests/session.ts';
-import type { PortalServices, Report } from './services.ts';
+import type { PortalServices } from './services.ts';
 
 // The plugins of the pages under /developers. A request passes them in the order of this file, and each adds to its context,
 // which the page of a refusal shows too.
 
-/** What the pages and `/manage` are made from; `open` opens the files and returns the services. */
-export type PortalParts = {
-  config: PageContext['config'];
-  open: () => PortalServices;
-  report: Report;
-  /** How requests may reach the server. */
-  transport: Transport;
-};
+/** What the pages are made from; `transport` is how requests may reach the server. */
+export type PortalParts = { config: PageContext['config']; portal: PortalServices; transport: Transport };
 
 /**
  * The plugin of every request under `/developers`; the application that uses it has the request's `state`. Checks where the
  * request comes from. Errors become pages.
  */
-export function arrivals({ config, open, report, transport }: PortalParts) {
+export function arrivals({ config, portal, transport }: PortalParts) {
   return new Elysia({ name: 'arrivals' })
     .derive((context) => {
       const { request, path, route, state } = context as typeof context & { state: RequestState };
-      return { state, page: openPage(open(), request, { path, route, state }) };
+      return { state, page: openPage(portal, request, { path, route, state }) };
     })
     .onError(({ page, request, error, set }) => {
       // Otherwise Elysia copies the Response, which turns its body into a stream.
@@ -48,7 +42,7 @@ export function arrivals({ config, open, report, transport }: PortalParts) {
         const headers = [...pageHeaders(EMPTY_POLICY), ['Location', config.publicUrl + (page?.path ?? '/developers')]];
         return new Response('', { status: 307, headers: headers as [string, string][] });
       }
-      return refusePage(config, report, error, page);
+      return refusePage(config, portal.report, error, page);
     })
     .onBeforeHandle(({ page, request, params }) => {
       const { path, state } = page;

@@ -1,4 +1,3 @@
-import type { Clock } from '../../shared/clock.ts';
 import type { Deps } from '../../shared/deps.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
 import { type CodeDesk, createCodeDesk } from '../../shared/sign-in/codes.ts';
@@ -10,7 +9,7 @@ export type Report = (level: 'info' | 'warn' | 'error', message: string, cause?:
 
 /** The services of pages and of `/manage`. */
 export type PortalServices = {
-  /** Their own connection, which is opened by its first use. Throws `refused` if that fails; the next use tries again. */
+  /** With their own connection. */
   readonly access: Deps;
   readonly background: Background;
   readonly report: Report;
@@ -22,24 +21,17 @@ export type PortalServices = {
   readonly codes: CodeDesk;
   /** Once true, no approval may start. */
   isStopping: boolean;
-  /** Closes the connection if it is open. */
-  close: () => void;
 };
 
-/** Creates the services; `open` opens their connection. */
-export function createPortalServices(open: () => Deps, clock: Clock, report: Report, limits: Limits): PortalServices {
-  let access: Deps | null = null;
+/** Creates the services. */
+export function createPortalServices(access: Deps, report: Report, limits: Limits): PortalServices {
   return {
-    get access() {
-      access ??= open();
-      return access;
-    },
+    access,
     background: createBackground(),
     report,
     limits,
     throttles: new Map(),
-    codes: createCodeDesk(clock),
+    codes: createCodeDesk(access.clock),
     isStopping: false,
-    close: () => access?.db.$client.close(),
   };
 }

@@ -1,9 +1,8 @@
 import { within } from '../../shared/clock.ts';
 import { withTables } from '../../shared/db/connect.ts';
 import { dropErasedProfiles } from '../../shared/db/facts.ts';
-import { guardDatabase } from '../../shared/db/faults.ts';
+import { knownError } from '../../shared/db/faults.ts';
 import { openBeside } from '../../shared/db/migrate.ts';
-import type { AppError } from '../../shared/errors.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { sweepSignIns } from '../../shared/sign-in/sessions.ts';
 import { dropOldUsage } from '../../shared/usage/usage.ts';
@@ -77,8 +76,9 @@ async function search(state: Search): Promise<number> {
     if (nowMs >= state.choresAtMs && !(await doChores(state))) state.choresAtMs = nowMs + CHORES_EVERY_MS;
     isToPause = false;
     state.lastFault = null;
-  } catch (cause) {
-    const { message, code } = cause as AppError;
+  } catch (error) {
+    const cause = knownError(deps.config.databasePath, error);
+    const { message, code } = cause;
     // A locked database is not logged at all.
     if (code !== 'busy' && message !== state.lastFault)
       log.event('error', 'Could not check for queued mails and old rows.', { cause });
@@ -90,7 +90,7 @@ async function search(state: Search): Promise<number> {
 /** Deletes expired sign-ins and one-time secrets. */
 function sweep({ deps: { clock, config } }: Search): void {
   using beside = openBeside(config.databasePath);
-  guardDatabase(config.databasePath, () => sweepSignIns({ db: withTables(beside), clock }));
+  sweepSignIns({ db: withTables(beside), clock });
 }
 
 /** Stores due reminders, and drops what is too old. Returns whether more of that may be left. */
@@ -98,10 +98,8 @@ async function doChores({ deps: { clock, config }, log }: Search): Promise<boole
   const { dropOldMails } = await import('../../shared/mail/outbox.ts');
   using beside = openBeside(config.databasePath);
   const nowMs = clock.nowMs();
-  return guardDatabase(config.databasePath, () => {
-    const db = withTables(beside);
-    if (config.mail !== null) storeReminders(db, nowMs, config);
-    dropOldMails(db, nowMs, reportTo(log));
-    return [dropOldUsage(beside, nowMs), dropErasedProfiles(beside, nowMs)].includes(true);
-  });
+  const db = withTables(beside);
+  if (config.mail !== null) storeReminders(db, nowMs, config);
+  dropOldMails(db, nowMs, reportTo(log));
+  return [dropOldUsage(beside, nowMs), dropErasedProfiles(beside, nowMs)].includes(true);
 }

@@ -17,8 +17,23 @@ export function guardDatabase<T>(path: string, act: () => T): T {
 
 /** The AppError for an error of SQLite or the file system; null for any other error. */
 export function databaseFault(path: string, error: unknown): AppError | null {
+  return sqliteFault(path, error) ?? (isFileFault(error) ? unusable(path, error) : null);
+}
+
+/**
+ * The AppError for anything that was thrown by work on an open database, for the doors: reads throw SQLite's errors as they
+ * are. What is neither is `internal`.
+ */
+export function knownError(path: string, error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  return sqliteFault(path, error) ?? new AppError('internal', null, { cause: error });
+}
+
+/** The AppError for an error of SQLite; null for any other error, also for an AppError. */
+export function sqliteFault(path: string, error: unknown): AppError | null {
+  if (error instanceof AppError) return null;
   const fault = error instanceof SQLiteError ? error : error instanceof Error ? error.cause : null;
-  if (!(fault instanceof SQLiteError)) return isFileFault(error) ? unusable(path, error) : null;
+  if (!(fault instanceof SQLiteError)) return null;
   const code = fault.code ?? '';
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
     return new AppError('busy', 'The database is locked by another process; try again.', { cause: error });

@@ -4,7 +4,7 @@ import { userName } from '../actor.ts';
 import { isoTime, systemClock } from '../clock.ts';
 import { beginSnapshot, type Db, openBare, type Sqlite } from '../db/connect.ts';
 import { readFact, storeFact } from '../db/facts.ts';
-import { databaseFault, guardDatabase, hasFailedOnDisk, isDamage } from '../db/faults.ts';
+import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { realPath } from '../db/file.ts';
 import { schemaState, schemaVersion } from '../db/migrate.ts';
 import { write } from '../db/write.ts';
@@ -54,12 +54,10 @@ function damages(sqlite: Sqlite): string[] {
  * meanwhile. Throws `busy`, and `refused` for a file that can't be read.
  */
 export function checkDatabase({ $client: sqlite }: Db): { faults: string[]; profiles: number; keys: number } {
-  return guardDatabase(sqlite.filename, () => {
-    using _ = beginSnapshot(sqlite);
-    const faults = damages(sqlite);
-    // Damaged pages can't be counted.
-    return faults.length > 0 ? { faults, profiles: 0, keys: 0 } : { faults, ...countRows(sqlite) };
-  });
+  using _ = beginSnapshot(sqlite);
+  const faults = damages(sqlite);
+  // Damaged pages can't be counted.
+  return faults.length > 0 ? { faults, profiles: 0, keys: 0 } : { faults, ...countRows(sqlite) };
 }
 
 function countRows(sqlite: Sqlite): { profiles: number; keys: number } {

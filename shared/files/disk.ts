@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { type Db, leaveLogAlone, type Sqlite, withBusyTimeout } from '../db/connect.ts';
 import { readFact } from '../db/facts.ts';
-import { guardDatabase } from '../db/faults.ts';
 import { realPath } from '../db/file.ts';
 import { write } from '../db/write.ts';
 import { AppError, fileRefusal } from '../errors.ts';
@@ -115,7 +114,7 @@ const LOG_WAIT_MS = 100;
 
 /** Whether copies of erased text may be left in the file. */
 export function isVacuumWanted({ $client: sqlite }: Db): boolean {
-  return guardDatabase(sqlite.filename, () => readFact(sqlite, 'vacuum wanted') !== null);
+  return readFact(sqlite, 'vacuum wanted') !== null;
 }
 
 /**
@@ -128,29 +127,27 @@ export function vacuumDatabase(db: Db, clock: Clock) {
   const { $client: sqlite } = db;
   const startedMs = clock.monotonicMs();
   const path = sqlite.filename;
-  return guardDatabase(path, () => {
-    const littleRoom = vacuumRoomFault(path);
-    if (littleRoom !== null) throw fileRefusal(littleRoom);
-    // What an approval stores when its mail was accepted must not wait for minutes.
-    const attempt = sqlite.query("SELECT 1 FROM key_attempts WHERE result = 'open' AND lease_ends_at > ?");
-    if (attempt.get(clock.nowMs()) !== null) {
-      throw new AppError('busy', 'A key is being approved; try again when that is finished.');
-    }
-    // A reader of the log, such as a backup, would keep everything that the VACUUM writes in the log, so wait for it
-    // first.
-    emptyLogPatiently(sqlite, LOG_TRIES.before);
-    const { main: bytesBefore } = databaseSize(path);
-    const wanted = readFact(sqlite, 'vacuum wanted');
-    // SQLite's own folder, such as /var/tmp, may have less space, and others may read it.
-    const folder = dirname(realPath(path)).replaceAll("'", "''");
-    sqlite.run(`PRAGMA temp_store_directory = '${folder}'`);
-    sqlite.run('VACUUM');
-    emptyLogPatiently(sqlite, LOG_TRIES.after);
-    const done = sqlite.query("DELETE FROM facts WHERE name = 'vacuum wanted' AND value = ?");
-    if (wanted !== null) write(db, () => done.run(wanted));
-    const { main: bytesAfter } = databaseSize(path);
-    return { milliseconds: Math.round(clock.monotonicMs() - startedMs), bytesBefore, bytesAfter };
-  });
+  const littleRoom = vacuumRoomFault(path);
+  if (littleRoom !== null) throw fileRefusal(littleRoom);
+  // What an approval stores when its mail was accepted must not wait for minutes.
+  const attempt = sqlite.query("SELECT 1 FROM key_attempts WHERE result = 'open' AND lease_ends_at > ?");
+  if (attempt.get(clock.nowMs()) !== null) {
+    throw new AppError('busy', 'A key is being approved; try again when that is finished.');
+  }
+  // A reader of the log, such as a backup, would keep everything that the VACUUM writes in the log, so wait for it
+  // first.
+  emptyLogPatiently(sqlite, LOG_TRIES.before);
+  const { main: bytesBefore } = databaseSize(path);
+  const wanted = readFact(sqlite, 'vacuum wanted');
+  // SQLite's own folder, such as /var/tmp, may have less space, and others may read it.
+  const folder = dirname(realPath(path)).replaceAll("'", "''");
+  sqlite.run(`PRAGMA temp_store_directory = '${folder}'`);
+  sqlite.run('VACUUM');
+  emptyLogPatiently(sqlite, LOG_TRIES.after);
+  const done = sqlite.query("DELETE FROM facts WHERE name = 'vacuum wanted' AND value = ?");
+  if (wanted !== null) write(db, () => done.run(wanted));
+  const { main: bytesAfter } = databaseSize(path);
+  return { milliseconds: Math.round(clock.monotonicMs() - startedMs), bytesBefore, bytesAfter };
 }
 
 /** A sentence if the disk has too little space for a VACUUM of this database; otherwise null. */

@@ -6,7 +6,6 @@ import { certificateWarning } from '../config/check.ts';
 import { looseModes } from '../config/files.ts';
 import type { Db } from '../db/connect.ts';
 import { readFact } from '../db/facts.ts';
-import { guardDatabase } from '../db/faults.ts';
 import { realPath } from '../db/file.ts';
 import { MIGRATIONS } from '../db/migrate.ts';
 import type { Deps } from '../deps.ts';
@@ -59,7 +58,7 @@ export function readStatus({ db, clock, config }: Deps): Status {
   const nowMs = clock.nowMs();
   const { states, oldestPendingAt, attempts } = readKeyStats(db, nowMs);
   const { main: bytes, wal: walBytes } = databaseSize(path);
-  const lastBackup = guardDatabase(path, () => readLastBackup(db.$client));
+  const lastBackup = readLastBackup(db.$client);
   const kept = keptCopies(realPath(path));
   const isWanted = isVacuumWanted(db);
   const mails = readMailStatus(db, nowMs);
@@ -73,13 +72,13 @@ export function readStatus({ db, clock, config }: Deps): Status {
     keys: states,
     queue: { pending: states.pending, oldestAt: oldestPendingAt === null ? null : isoTime(oldestPendingAt) },
     openAttempts: attempts.open,
-    lastImport: guardDatabase(path, () => readLastImport(db.$client, 'import')),
-    lastFeed: guardDatabase(path, () => readLastImport(db.$client, 'feed')),
+    lastImport: readLastImport(db.$client, 'import'),
+    lastFeed: readLastImport(db.$client, 'feed'),
     lastBackup,
     keptCopies: kept,
     isVacuumWanted: isWanted,
     mails,
-    signIns: guardDatabase(path, () => countSignIns(db, nowMs)),
+    signIns: countSignIns(db, nowMs),
     warnings: [
       ...looseModes(path),
       diskWarning(path) ?? [],
@@ -109,7 +108,7 @@ function mailsHeldBack(db: Db, nowMs: number): string[] {
 function countProfiles(db: Db): { total: number; banned: number } {
   const numbers = `SELECT (SELECT count(*) FROM profiles) AS total,
     (SELECT count(*) FROM profiles WHERE banned = 1) AS banned`;
-  return guardDatabase(db.$client.filename, () => db.$client.query(numbers).get() as { total: number; banned: number });
+  return db.$client.query(numbers).get() as { total: number; banned: number };
 }
 
 function backupWarning(last: LastBackup | null, nowMs: number): string[] {

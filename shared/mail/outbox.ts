@@ -3,7 +3,6 @@ import type { Actor } from '../actor.ts';
 import { DAY_MS, isoTime, systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { type Db, preparedOnce, type Tx, withTables } from '../db/connect.ts';
-import { guardDatabase } from '../db/faults.ts';
 import { openBeside } from '../db/migrate.ts';
 import { apiKeys, mails, profiles, WEBHOOK } from '../db/schema.ts';
 import { whenFree, write } from '../db/write.ts';
@@ -342,7 +341,7 @@ const RETRIED = 'A running server retries for three days.';
 
 /** Whether any mail is due. */
 export function isMailDue(deps: Pick<Deps, 'db' | 'clock' | 'config'>): boolean {
-  return guardDatabase(deps.config.databasePath, () => nextMail(deps.db, deps, null) !== undefined);
+  return nextMail(deps.db, deps, null) !== undefined;
 }
 
 /**
@@ -403,9 +402,7 @@ export type MailStatus = {
 /** Reads {@link MailStatus}. */
 export function readMailStatus(db: Db, nowMs: number): MailStatus {
   const which = sql`(${IS_WAITING} OR ${mails.result} IN ('refused', 'dropped') AND ${mails.at} >= ${nowMs - KEPT_MS})`;
-  const rows = guardDatabase(db.$client.filename, () =>
-    db.select().from(mails).where(which).orderBy(asc(mails.id)).all(),
-  );
+  const rows = db.select().from(mails).where(which).orderBy(asc(mails.id)).all();
   const waiting = rows.filter(({ result }) => result === 'waiting');
   return {
     waiting: waiting.length,

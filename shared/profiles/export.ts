@@ -1,5 +1,4 @@
 import { beginSnapshot, type Db } from '../db/connect.ts';
-import { guardDatabase } from '../db/faults.ts';
 import { AppError } from '../errors.ts';
 import type { Profile } from './fields.ts';
 import { findProfile } from './find.ts';
@@ -22,9 +21,7 @@ const EXPORT = `SELECT ${ROW_COLUMNS}, (SELECT json_group_array(name) FROM
  */
 export async function exportProfiles(db: Db, write: (chunk: string) => void | Promise<void>): Promise<void> {
   const sqlite = db.$client;
-  const guarded = <T>(act: () => T): T => guardDatabase(sqlite.filename, act);
-  using _ = guarded(() => beginSnapshot(sqlite));
-  const rows = guarded(() => sqlite.query<ExportRow, []>(`${EXPORT} ORDER BY id`).iterate());
+  using _ = beginSnapshot(sqlite);
   // The lines are joined at the end, because a string that is extended line by line is copied again and again.
   let chunk: string[] = [];
   let characters = 0;
@@ -33,29 +30,23 @@ export async function exportProfiles(db: Db, write: (chunk: string) => void | Pr
     chunk = [];
     characters = 0;
   };
-  try {
-    for (let next = guarded(() => rows.next()); !next.done; next = guarded(() => rows.next())) {
-      const line = textOf(whole(next.value));
-      chunk.push(line);
-      characters += line.length;
-      if (characters >= CHUNK_CHARACTERS) await flush();
-    }
-    await flush();
-  } finally {
-    rows.return?.(undefined);
+  for (const row of sqlite.query<ExportRow, []>(`${EXPORT} ORDER BY id`).iterate()) {
+    const line = textOf(whole(row));
+    chunk.push(line);
+    characters += line.length;
+    if (characters >= CHUNK_CHARACTERS) await flush();
   }
+  await flush();
 }
 
 /** The profile with this username or alias, or with this UID, with its private fields. Throws `not_found`. */
 export function exportProfile(db: Db, wanted: { username: string } | { uid: number }): Profile {
-  return guardDatabase(db.$client.filename, () =>
-    db.transaction(() => {
-      const id = 'username' in wanted ? findProfile(db, wanted.username).id : wanted.uid;
-      const row = db.$client.query<ExportRow, [number]>(`${EXPORT} WHERE id = ?`).get(id);
-      if (row === null) throw new AppError('not_found', 'There is no profile with this UID.');
-      return whole(row);
-    }),
-  );
+  return db.transaction(() => {
+    const id = 'username' in wanted ? findProfile(db, wanted.username).id : wanted.uid;
+    const row = db.$client.query<ExportRow, [number]>(`${EXPORT} WHERE id = ?`).get(id);
+    if (row === null) throw new AppError('not_found', 'There is no profile with this UID.');
+    return whole(row);
+  });
 }
 
 function whole(row: ExportRow): Profile {

@@ -1,5 +1,4 @@
 import type { Db } from '../db/connect.ts';
-import { guardDatabase } from '../db/faults.ts';
 import type { Profile } from './fields.ts';
 import { foldName, NAME_MAX_CODE_POINTS } from './name.ts';
 
@@ -31,17 +30,15 @@ export function listProfiles(
     ...(isBanned === undefined ? [] : [`banned = ${Number(isBanned)}`]),
   ];
   const first = foldName(nameBegins ?? '');
-  return guardDatabase(db.$client.filename, () => {
-    const rows = db.$client
-      .query<{ profile: string }, [Record<string, string | number>]>(
-        `SELECT profile FROM profiles WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT $limit`,
-      )
-      // One more than `limit` shows whether others follow.
-      .all({ after, limit: limit + 1, ...(nameBegins !== undefined && { first, last: first + LAST_CHARACTERS }) });
-    const profiles = rows.slice(0, limit).map((row): ListedProfile => {
-      const { id, username, displayName, banned, viewsCount, createdAt } = JSON.parse(row.profile) as Profile;
-      return { id, username, displayName, banned, viewsCount, createdAt };
-    });
-    return { profiles, next: rows.length > limit ? (profiles.at(-1)?.id ?? null) : null };
+  const rows = db.$client
+    .query<{ profile: string }, [Record<string, string | number>]>(
+      `SELECT profile FROM profiles WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT $limit`,
+    )
+    // One more than `limit` shows whether others follow.
+    .all({ after, limit: limit + 1, ...(nameBegins !== undefined && { first, last: first + LAST_CHARACTERS }) });
+  const profiles = rows.slice(0, limit).map((row): ListedProfile => {
+    const { id, username, displayName, banned, viewsCount, createdAt } = JSON.parse(row.profile) as Profile;
+    return { id, username, displayName, banned, viewsCount, createdAt };
   });
+  return { profiles, next: rows.length > limit ? (profiles.at(-1)?.id ?? null) : null };
 }

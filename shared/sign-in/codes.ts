@@ -1,6 +1,5 @@
 import { DAY_MS } from '../clock.ts';
 import { storeFact } from '../db/facts.ts';
-import { guardDatabase } from '../db/faults.ts';
 import { write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { foldAddress, isMailAddress, isSameAddress } from '../mail/address.ts';
@@ -149,7 +148,7 @@ function readClaim({ db }: Deps, typed: CodeRequest): Claim {
   const address = foldAddress(typed.address.slice(0, MAX_TYPED).trim());
   // No profile has an empty name.
   const folded = checkedFold(name) ?? '';
-  const row = guardDatabase(db.$client.filename, () => readRowByName(db, folded));
+  const row = readRowByName(db, folded);
   const email = row?.email ?? null;
   const isTheirs = email !== null && isMailAddress(email) && isSameAddress(email, address);
   return {

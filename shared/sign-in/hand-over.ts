@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm';
 import { SERVICE } from '../actor.ts';
 import { isoTime } from '../clock.ts';
-import { guardDatabase } from '../db/faults.ts';
 import { profiles } from '../db/schema.ts';
 import { write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
@@ -39,10 +38,8 @@ export function handOver({ db, clock, random, config }: Deps, who: HandedOver, o
  * `not_found`, with one sentence for all reasons.
  */
 export function readHandOver({ db, clock }: Deps, secret: string): { profileId: number; username: string } {
-  const profile = guardDatabase(db.$client.filename, () => {
-    const profileId = readTicket(db, 'hand-over', secret, clock.nowMs())?.profileId;
-    return profileId == null ? undefined : readProfileRow(db, profileId);
-  });
+  const profileId = readTicket(db, 'hand-over', secret, clock.nowMs())?.profileId;
+  const profile = profileId == null ? undefined : readProfileRow(db, profileId);
   if (profile === undefined) throw invalidLink();
   return { profileId: profile.id, username: profile.username };
 }

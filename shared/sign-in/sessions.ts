@@ -1,7 +1,6 @@
 import type { Person } from '../actor.ts';
 import { DAY_MS } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import { guardDatabase } from '../db/faults.ts';
 import { write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -99,13 +98,11 @@ function sessionOf({ address, agent, ...row }: Row): Session {
   return { ...row, client: { address, agent }, person };
 }
 
-/** The sign-in with this token; null if there is none, or if it has expired. Throws `refused` and `busy`. */
+/** The sign-in with this token; null if there is none, or if it has expired. */
 export function readSignIn({ db, clock }: { db: Db; clock: Deps['clock'] }, token: string): Session | null {
-  const row = guardDatabase(db.$client.filename, () =>
-    db.$client
-      .query<Row, [Buffer, number]>(`${SELECT} WHERE token_hash = ? AND idle_until > ?`)
-      .get(hashOf(token), clock.nowMs()),
-  );
+  const row = db.$client
+    .query<Row, [Buffer, number]>(`${SELECT} WHERE token_hash = ? AND idle_until > ?`)
+    .get(hashOf(token), clock.nowMs());
   return row === null ? null : sessionOf(row);
 }
 

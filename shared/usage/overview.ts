@@ -1,6 +1,5 @@
 import { and, between, desc, eq, inArray, sql } from 'drizzle-orm';
 import { DAY_MS, isoTime } from '../clock.ts';
-import { guardDatabase } from '../db/faults.ts';
 import { apiKeys, profileNames, keyUsage as usage, usageDays } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
@@ -50,7 +49,7 @@ export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf' | 'near
   const nowMs = clock.nowMs();
   const { states, oldestPendingAt } = readKeyStats(db, nowMs);
   const room = readDiskRoom(path);
-  return guardDatabase(path, () => ({
+  return {
     days: readDays(deps, nowMs),
     limited: readLimited(deps, limits, nowMs),
     queue: { pending: states.pending, active: states.Active, oldestAtMs: oldestPendingAt },
@@ -58,7 +57,7 @@ export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf' | 'near
     lastImport: readLastImport(db.$client, 'import'),
     lastFeed: readLastImport(db.$client, 'feed'),
     disk: room === null ? null : { ...room, isLow: diskWarning(path) !== null },
-  }));
+  };
 }
 
 function readDays({ db }: Deps, nowMs: number): Overview['days'] {

@@ -1,6 +1,5 @@
 import { and, count, eq, inArray, lte, min, sql } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
-import { guardDatabase } from '../db/faults.ts';
 import {
   ATTEMPT_RESULTS,
   type AttemptResult,
@@ -27,27 +26,25 @@ export type KeyStats = {
 
 /** Reads the numbers at this time. A thousand keys take about a millisecond. */
 export function readKeyStats(db: Db, nowMs: number): KeyStats {
-  return guardDatabase(db.$client.filename, () => {
-    const attempts = countedBy(ATTEMPT_RESULTS, countAttempts(db));
-    const isOpen = eq(keyAttempts.result, 'open').inlineParams();
-    const { leaseEndsAt } = keyAttempts;
-    for (const { endsAt } of db.select({ endsAt: leaseEndsAt }).from(keyAttempts).where(isOpen).all()) {
-      attempts.open--;
-      attempts[attemptResultAt('open', endsAt, nowMs)]++;
-    }
-    const isPending = eq(apiKeys.state, 'pending');
-    const oldest = db
-      .select({ at: min(apiKeys.requestedAt) })
-      .from(apiKeys)
-      .where(isPending)
-      .get();
-    return {
-      states: countedBy(KEY_STATES, countStates(db, nowMs)),
-      oldestPendingAt: oldest?.at ?? null,
-      attempts,
-      mails: countedBy(MAIL_RESULTS, countMails(db)),
-    };
-  });
+  const attempts = countedBy(ATTEMPT_RESULTS, countAttempts(db));
+  const isOpen = eq(keyAttempts.result, 'open').inlineParams();
+  const { leaseEndsAt } = keyAttempts;
+  for (const { endsAt } of db.select({ endsAt: leaseEndsAt }).from(keyAttempts).where(isOpen).all()) {
+    attempts.open--;
+    attempts[attemptResultAt('open', endsAt, nowMs)]++;
+  }
+  const isPending = eq(apiKeys.state, 'pending');
+  const oldest = db
+    .select({ at: min(apiKeys.requestedAt) })
+    .from(apiKeys)
+    .where(isPending)
+    .get();
+  return {
+    states: countedBy(KEY_STATES, countStates(db, nowMs)),
+    oldestPendingAt: oldest?.at ?? null,
+    attempts,
+    mails: countedBy(MAIL_RESULTS, countMails(db)),
+  };
 }
 
 function countStates(db: Db, nowMs: number) {

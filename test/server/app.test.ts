@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createApp } from '../../server/app.ts';
+import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
 import { closeService, createService } from '../../server/service.ts';
 import { expectRefusal, keyFor, pathOf, prepare, ROUTES } from '../support/requests.ts';
@@ -11,6 +12,7 @@ const clock = testClock();
 const deps = testDeps({ clock, variables: { METRICS_TOKEN: 'scraper.7Rk2mQ9bTzA~', CONTACT: 'help@example.org' } });
 const service = createService(
   deps,
+  readTransport(deps.config),
   createLog('silent', clock.nowMs, () => {}),
 );
 afterAll(() => closeService(service));

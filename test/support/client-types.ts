@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { plugin } from 'bun';
 import { createApp } from '../../server/app.ts';
+import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
 import { closeService, createService } from '../../server/service.ts';
 import { readConfig } from '../../shared/config/config.ts';
@@ -29,6 +30,7 @@ const config = readConfig({ DATABASE_PATH: join(folder, 'profiles.db') });
 const deps = createDeps(openDatabase(config.databasePath, 'serve'), config);
 const service = createService(
   deps,
+  readTransport(deps.config),
   createLog('silent', Date.now, () => {}),
 );
 const answer = await createApp(service).fetch(new Request('http://localhost/openapi.json'));

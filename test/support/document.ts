@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import { createApp } from '../../server/app.ts';
+import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
 import { closeService, createService } from '../../server/service.ts';
 import { testDeps } from './world.ts';
@@ -35,6 +36,7 @@ async function documentOf(): Promise<OpenApi> {
   const deps = testDeps();
   const service = createService(
     deps,
+    readTransport(deps.config),
     createLog('silent', Date.now, () => {}),
   );
   const answer = await createApp(service).fetch(new Request('http://localhost/openapi.json'));

@@ -3,7 +3,6 @@ import { basename, join } from 'node:path';
 import { Elysia } from 'elysia';
 import { settleBackground } from '../../server/background.ts';
 import type { ServerOptions } from '../../server/main.ts';
-import { manage } from '../../server/manage/app.ts';
 import { pages } from '../../server/portal/app.ts';
 import { createPortalServices, type PortalServices } from '../../server/portal/services.ts';
 import { findAdmin } from '../../shared/admins.ts';
@@ -61,7 +60,7 @@ export function pageWorld(variables: Record<string, string> = {}): PageWorld {
   return {
     access,
     clock,
-    services: createPortalServices(() => access, access.clock, report, emptyLimits(access.clock)),
+    services: createPortalServices(access, report, emptyLimits(access.clock)),
     events,
   };
 }
@@ -148,12 +147,11 @@ export async function answerIn({ services }: Pick<PageWorld, 'services'>, reques
   return ANSWERING.run(services, () => app.fetch(request));
 }
 
-/** The pages and `/manage` without the rest of a server; a request brings its address and id in headers. */
+/** The pages without the rest of a server; a request brings its address and id in headers. */
 function createApp(config: Deps['config']) {
   const parts = {
     config,
-    open: servicesNow,
-    report: reportNow,
+    portal: new Proxy({} as PortalServices, { get: (_, name) => Reflect.get(ANSWERING.getStore() ?? {}, name) }),
     transport: { isProxy: null, isExposed: false, hasUnreadable: false },
   };
   const app = new Elysia({ strictPath: true, handler: { standardHostname: false } }).derive(
@@ -161,7 +159,7 @@ function createApp(config: Deps['config']) {
       state: { address: headers.get('x-client-address') ?? '', requestId: headers.get('x-request-id') ?? '' },
     }),
   );
-  return app.use(manage({ ...parts, countRefusedToken: () => {}, keepOpen: () => {} })).use(pages(parts));
+  return app.use(pages(parts));
 }
 
 /** Elysia takes as long to compile an application as to answer ten requests, so worlds with the same settings share one. */
@@ -169,8 +167,6 @@ const APPS = new Map<string, ReturnType<typeof createApp>>();
 
 /** The services of the world whose request is being answered. */
 const ANSWERING = new AsyncLocalStorage<PortalServices>();
-const servicesNow = () => ANSWERING.getStore() as PortalServices;
-const reportNow: PortalServices['report'] = (...event) => servicesNow().report(...event);
 
 /** The methods and paths of all pages and forms. */
 export const ROUTES = createApp(testDeps().config).routes.filter(
@@ -179,7 +175,7 @@ export const ROUTES = createApp(testDeps().config).routes.filter(
 
 /** The portal of a server whose pages are those of a {@link PageWorld}, whose database stays open. */
 export function portalOf({ services }: Pick<PageWorld, 'services'>): PortalServices {
-  return Object.create(services, { close: { value: () => undefined } });
+  return Object.create(services);
 }
 
 /** Sends a request to a page of a server; a POST has the headers of that server's own forms. */
@@ -208,8 +204,7 @@ export async function ownerWorld(variables: Record<string, string> = {}): Promis
   for (const owner of [ADA, BEA]) insertProfile(access.db, owner);
   const events: PageWorld['events'] = [];
   const services = createPortalServices(
-    () => access,
-    access.clock,
+    access,
     (level, message) => void events.push([level, message]),
     emptyLimits(access.clock),
   );

@@ -1,5 +1,5 @@
 import type { Config } from '../../../shared/config/config.ts';
-import { isDiskFault } from '../../../shared/db/faults.ts';
+import { isDiskFault, knownError } from '../../../shared/db/faults.ts';
 import { AppError, type ErrorCode, refusalOf } from '../../../shared/errors.ts';
 import { FIELDS } from '../../../shared/keys/fields.ts';
 import { factsOf, formNameOf } from '../../../shared/keys/inputs.ts';
@@ -18,7 +18,7 @@ import { removeCookie } from './session.ts';
  * fault; `page` is absent for errors that precede it, as when the files can't be opened. Never throws.
  */
 export function refusePage(config: Config, report: Report, error: unknown, page?: PageContext): Response {
-  const known = errorForVisitor(error);
+  const known = errorForVisitor(knownError(config.databasePath, error));
   const { code, status, body } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
     report('error', 'A request failed.', error, page?.state.requestId ?? '');
@@ -47,10 +47,9 @@ function mistakenFor(page: PageContext | undefined): Html {
 }
 
 /** Translates the codes that are meant for `profilectl` and have no status: broken rules, and concurrent work. */
-function errorForVisitor(error: unknown): AppError {
+function errorForVisitor(error: AppError): AppError {
   const rule = ruleSentence(error);
   if (rule !== null) return new AppError('refused_form', rule);
-  if (!(error instanceof AppError)) return new AppError('internal', null, { cause: error });
   if (isDiskFault(error)) return new AppError('not_written', null, { cause: error });
   if (error.code === 'try_later') return new AppError('busy', error.message, { ...error.details, isForClient: true });
   return error;

@@ -12,6 +12,7 @@ import { get } from '../../support/http.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
 import { mountSmallDisk, NO_MOUNT, type SmallDisk, startServerProcess } from '../../support/machine.ts';
 import { startSmtp } from '../../support/mail.ts';
+import { expectRefused, sendLines, tokenFor } from '../../support/manage.ts';
 import { importLines, jsonLines } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
 import { expectSound } from '../../support/storage.ts';
@@ -155,6 +156,18 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     expect(answer.headers.get('ratelimit')).toContain(`;r=${first - asked};`);
     expect(await again.end()).toBe(0);
     expectSound(databasePath);
+  }, 60_000);
+
+  test('a backend whose lines fit on the disk only in part is not told the path of the database', async () => {
+    const { deps, variables, databasePath, close } = await world();
+    const token = tokenFor(deps);
+    const server = await startServerProcess(variables);
+    const [[, lines = '']] = writers('', 2_000) as [[string[], string]];
+    const sentence = await expectRefused(await sendLines(server, token, '', lines), 500, 'internal');
+    expect(sentence).not.toContain(databasePath);
+    await server.see(/lines were imported; this step wrote nothing/);
+    expect(await server.end()).toBe(0);
+    close();
   }, 60_000);
 
   test('a disk that fills up during an import: reported batches are stored whole, and a second run imports the rest', async () => {

@@ -29,8 +29,7 @@ async function worldOnDisk() {
   await importLines(access, [ADA]);
   const events: PageWorld['events'] = [];
   const services = createPortalServices(
-    () => access,
-    access.clock,
+    access,
     (level, message) => void events.push([level, message]),
     emptyLimits(access.clock),
   );
@@ -138,12 +137,7 @@ async function withoutDisk() {
   const access = testDeps({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
   const world = {
     access,
-    services: createPortalServices(
-      () => access,
-      access.clock,
-      () => {},
-      emptyLimits(access.clock),
-    ),
+    services: createPortalServices(access, () => {}, emptyLimits(access.clock)),
   };
   return { world };
 }

@@ -20,12 +20,7 @@ test.each([
       changeByHand(access, ADA.username, { email: 'new@example.org' });
       before = traces();
     });
-    const services = createPortalServices(
-      () => late,
-      late.clock,
-      () => undefined,
-      emptyLimits(late.clock),
-    );
+    const services = createPortalServices(late, () => undefined, emptyLimits(late.clock));
     const answer = await visit({ services }, `/developers/keys${pathOf(identifier)}`, { form, cookie });
     expect([answer.status, answer.refusal]).toEqual([403, 'signed_out']);
     expect(answer.body).toContain('You are not signed in, or your session has expired; nothing was done.');

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EMPTY_POLICY } from '../../../server/frame/frame.ts';
 import { MAX_LISTED } from '../../../shared/sign-in/sessions.ts';
-import { get, startTestServer } from '../../support/http.ts';
+import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 import { countSignInRows, ownerOf, signedIn } from '../../support/people.ts';
 import { importLines, insertProfile } from '../../support/profiles.ts';
@@ -119,7 +119,7 @@ describe('refusals are pages, with the sentence and status that a program would 
     const broken = pageWorld();
     await importLines(broken.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
     const cookie = signInOwner(broken.access, 7);
-    const faulty = await serverOfPages(broken);
+    const faulty = await serverOn({ ...broken.access, clock: broken.clock });
     broken.access.db.$client.run('ALTER TABLE sign_ins RENAME TO gone');
     const answer = await fetchPage(faulty, '/developers', { headers: { cookie } });
     const page = await answer.text();

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { readTransport } from '../../../server/http/transport.ts';
 import { listen } from '../../../server/listen.ts';
 import { createLog } from '../../../server/observability/log.ts';
 import { closeService, createService, refuseUncaught } from '../../../server/service.ts';
@@ -8,6 +9,7 @@ test('an error thrown by the application itself is a 500, and logged under the i
   const lines: string[] = [];
   const service = createService(
     testDeps(),
+    readTransport(testDeps().config),
     createLog('info', Date.now, (line) => void lines.push(line)),
   );
   const answering = {
