@@ -85,7 +85,7 @@ const byCommand: Door = async (operation, about, odd) => {
   try {
     const given = readFlags(operation, Object.fromEntries(flags), clock.nowMs());
     const named = { ...given, ...('identifier' in input && { identifier: input.identifier }) };
-    await performAndSend(deps, onBox('root'), operation, named);
+    await performAndSend({ deps, actor: onBox('root') }, operation, named);
     return null;
   } catch (error) {
     if (error instanceof AppError) return error.message;

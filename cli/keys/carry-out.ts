@@ -1,12 +1,12 @@
 import { AppError } from '../../shared/errors.ts';
 import { isLongText } from '../../shared/keys/inputs.ts';
 import { type AnyOperation, flaggedInputs } from '../../shared/operations/entry.ts';
-import { OPERATIONS } from '../../shared/operations.ts';
 import { joinWords } from '../../shared/text.ts';
+import type { Context } from '../context.ts';
 import { columnsOf, notice } from '../terminal/output.ts';
 import { confirm } from '../terminal/prompts.ts';
 import { isAsking, retryIfChanged } from '../terminal/values.ts';
-import { type KeysContext, performAndPrint } from './context.ts';
+import { performAndPrint, readKey, unlessChanged } from './context.ts';
 import { askField, fieldText, flagName, refuseMissing } from './inputs.ts';
 import { factsText, keyText } from './print.ts';
 
@@ -17,7 +17,7 @@ type Values = Record<string, unknown>;
  * for confirmation. Throws `usage` if an input is missing and can't be asked for, `cancelled`, and the errors of the operation.
  */
 export async function carryOut(
-  context: KeysContext,
+  context: Context,
   operation: AnyOperation,
   identifier: string,
   given: Values,
@@ -30,7 +30,7 @@ export async function carryOut(
   // Long texts are kept, so that they need not be typed again if the key has changed.
   const typed: Values = {};
   await retryIfChanged(isAsked, async () => {
-    const now = { ...context, perform: context.performUnlessChanged({ identifier }) };
+    const now = unlessChanged(context, { identifier });
     const input = isAsked ? await decide(now, operation, identifier, { given, typed }) : given;
     const { mailedTo } = await performAndPrint(now, operation, { identifier, ...input });
     if (isAsked && mailedTo !== undefined) notice(`The secret was mailed to ${mailedTo}.`);
@@ -48,12 +48,13 @@ function nothingToChange(operation: AnyOperation): AppError {
  * the operation, before the first prompt if that is possible.
  */
 async function decide(
-  { deps, perform }: KeysContext,
+  context: Context,
   operation: AnyOperation,
   identifier: string,
   { given, typed }: { given: Values; typed: Values },
 ): Promise<Values> {
-  const { key } = await perform(OPERATIONS.show, { identifier });
+  const { deps } = context;
+  const key = await readKey(context, identifier);
   const input: Values = { ...given, ...typed };
   const alsoConfirmed = operation.check(deps, key);
   notice(`${keyText(key, columnsOf(process.stderr))}\n`);

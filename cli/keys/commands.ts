@@ -4,11 +4,11 @@ import { parseInput, USUAL_PAGE_LENGTH } from '../../shared/keys/fields.ts';
 import type { AnyOperation } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, OPERATIONS } from '../../shared/operations.ts';
 import { cleanForTerminal } from '../../shared/text.ts';
-import { commandLine, withContext } from '../context.ts';
+import { type Context, commandLine, withContext } from '../context.ts';
 import { ageText, canAsk, columnsOf, notice, outputColumns, print, printJson } from '../terminal/output.ts';
 import { askChoice } from '../terminal/prompts.ts';
 import { carryOut } from './carry-out.ts';
-import { type KeysContext, keysContext } from './context.ts';
+import { performAndSend } from './context.ts';
 import { addFlags, flagsFor, readFlags } from './inputs.ts';
 import { historyText, keysText, keyText, paintStates, usageText } from './print.ts';
 import { requestKey } from './request.ts';
@@ -16,7 +16,7 @@ import { requestKey } from './request.ts';
 /** The validated inputs from the flags, by name. */
 type Given = Record<string, unknown>;
 
-type Action = (context: KeysContext, identifier: string, given: Given) => Promise<void>;
+type Action = (context: Context, identifier: string, given: Given) => Promise<void>;
 
 /** Adds a command `keys …` for each operation of `shared/operations.ts` that has one. */
 export function addKeys(program: Command): void {
@@ -44,20 +44,21 @@ function addCommand(keys: Command, operation: AnyOperation, act: Action, argumen
   addFlags(command, operation);
   const lines = examples.map((example) => `  profilectl keys ${name} ${example}`.trimEnd());
   const text = [...(help === undefined ? [] : [help, '']), `Example${lines.length === 1 ? '' : 's'}:`, ...lines];
-  return command.addHelpText('after', `\n${text.join('\n')}`).action(() =>
-    withContext(command, 'use', ({ deps, actor, ...globals }) => {
-      const context = keysContext(globals, deps, actor);
-      return act(context, command.args[0] ?? '', readFlags(operation, command.opts(), deps.clock.nowMs()));
-    }),
-  );
+  return command
+    .addHelpText('after', `\n${text.join('\n')}`)
+    .action(() =>
+      withContext(command, 'use', (context) =>
+        act(context, command.args[0] ?? '', readFlags(operation, command.opts(), context.deps.clock.nowMs())),
+      ),
+    );
 }
 
-async function list(context: KeysContext, given: Given): Promise<void> {
+async function list(context: Context, given: Given): Promise<void> {
   const operation = OPERATIONS.list;
   parseInput(operation.input, given);
-  const { json, deps, perform } = context;
+  const { json, deps } = context;
   const isPage = given.after !== undefined || (process.stdout.isTTY && !json);
-  const found = await perform(operation, { ...(isPage && { limit: USUAL_PAGE_LENGTH }), ...given });
+  const found = await performAndSend(context, operation, { ...(isPage && { limit: USUAL_PAGE_LENGTH }), ...given });
   const { keys, lastUses } = found;
   const next = found.next === null ? null : (keys.at(-1)?.identifier ?? null);
   if (json) return printJson({ keys, next });
@@ -66,28 +67,29 @@ async function list(context: KeysContext, given: Given): Promise<void> {
   notice(`\nNext page: ${commandLine('keys list', flagsFor(operation, { ...given, after: next }), context)}`);
 }
 
-async function show({ perform, json }: KeysContext, identifier: string): Promise<void> {
-  const { key, history } = await perform(OPERATIONS.show, { identifier });
-  if (json) printJson({ ...key, history });
+async function show(context: Context, identifier: string): Promise<void> {
+  const { key, history } = await performAndSend(context, OPERATIONS.show, { identifier });
+  if (context.json) printJson({ ...key, history });
   else print(`${keyText(key, columnsOf(process.stdout))}\n\n${historyText(history)}`, paintStates);
 }
 
-async function usage({ perform, json }: KeysContext, identifier: string, given: Given): Promise<void> {
-  const found = await perform(OPERATIONS.usage, { ...given, identifier });
-  if (json) printJson(found);
+async function usage(context: Context, identifier: string, given: Given): Promise<void> {
+  const found = await performAndSend(context, OPERATIONS.usage, { ...given, identifier });
+  if (context.json) printJson(found);
   else print(usageText(found, outputColumns() || 80));
 }
 
 /** Approves a key; without an identifier, one of the pending requests, chosen on the terminal. */
-async function approve(context: KeysContext, identifier: string, given: Given): Promise<void> {
+async function approve(context: Context, identifier: string, given: Given): Promise<void> {
   const chosen = identifier === '' ? await choosePending(context) : identifier;
   if (chosen === null) return print('No requests are pending.');
   await carryOut(context, OPERATIONS.approve, chosen, given);
 }
 
-async function choosePending({ perform, deps, yes }: KeysContext): Promise<string | null> {
+async function choosePending(context: Context): Promise<string | null> {
+  const { deps, yes } = context;
   if (yes || !canAsk()) throw new AppError('usage', 'The identifier is missing.');
-  const { keys } = await perform(OPERATIONS.list, { states: ['pending'] });
+  const { keys } = await performAndSend(context, OPERATIONS.list, { states: ['pending'] });
   if (keys.length === 0) return null;
   return askChoice(
     'Which request?',

@@ -7,44 +7,24 @@ import { sendStored } from '../../shared/mail/outbox.ts';
 import type { Operation } from '../../shared/operations/entry.ts';
 import { isOutcome, OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { findProfile, profileRevision, readProfile } from '../../shared/profiles/find.ts';
-import { type Globals, type Operator, withShownVersion } from '../context.ts';
+import { type Context, withShownVersion } from '../context.ts';
 import { notice, print, printJson } from '../terminal/output.ts';
 import { paintStates } from './print.ts';
-
-/** Performs an operation as the operator. Throws what `perform` of `shared/operations.ts` throws. */
-export type Perform = <Input extends object, Output>(
-  operation: Operation<Input, Output>,
-  input: Input,
-) => Promise<Output>;
 
 /** A profile by name and, once it is found, by UID, because the name may move to another profile. */
 export type NamedProfile = { profile: string; profileId?: number | undefined };
 
-/** The context of key commands. */
-export type KeysContext = Globals & {
-  deps: Deps;
-  perform: Perform;
-  /**
-   * Returns a {@link Perform} for an operation that is confirmed first. It refuses (`changed_since`) if the key or profile has
-   * changed since this call, which throws `not_found`.
-   */
-  performUnlessChanged: (about: { identifier: string } | NamedProfile) => Perform;
-};
-
-/** Makes the context of key commands. */
-export function keysContext(globals: Globals, deps: Deps, operator: Operator): KeysContext {
-  return {
-    ...globals,
-    deps,
-    perform: (operation, input) => performAndSend(deps, operator, operation, input),
-    performUnlessChanged: (about) => {
-      const shown =
-        'identifier' in about
-          ? keyRevision(deps.db, about.identifier)
-          : profileRevision(deps.db, namedProfile(deps, about).profileId);
-      return (operation, input) => performAndSend(deps, withShownVersion(operator, shown), operation, input);
-    },
-  };
+/**
+ * The context for an operation that is confirmed first: it is refused (`changed_since`) if the key or profile has changed since
+ * this call, which throws `not_found`.
+ */
+export function unlessChanged(context: Context, about: { identifier: string } | NamedProfile): Context {
+  const { db } = context.deps;
+  const shown =
+    'identifier' in about
+      ? keyRevision(db, about.identifier)
+      : profileRevision(db, namedProfile(context.deps, about).profileId);
+  return { ...context, actor: withShownVersion(context.actor, shown) };
 }
 
 /** The profile with this name, with its current username. Throws `not_found`. */
@@ -56,10 +36,9 @@ export function namedProfile(
   return { profile: username, profileId: id };
 }
 
-/** Performs a whole operation, and tries once to send the mails that it stored, in case no server is running. */
+/** Performs a whole operation as the operator, and tries once to send the mails that it stored, in case no server is running. */
 export async function performAndSend<Input extends object, Output>(
-  deps: Deps,
-  actor: Person,
+  { deps, actor }: { deps: Deps; actor: Person },
   operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {
@@ -71,26 +50,26 @@ export async function performAndSend<Input extends object, Output>(
 
 /** Performs an operation that changes a key, prints warnings to stderr, and prints the key ({@link printKey}). */
 export async function performAndPrint<Input extends object>(
-  context: KeysContext,
+  context: Context,
   operation: Operation<Input, unknown>,
   input: Input,
 ): Promise<Outcome> {
   // Only a person who waits needs it.
   if (operation.mailsSecret && process.stderr.isTTY) notice('Mailing the secret…');
-  const outcome = (await context.perform(operation, input)) as Outcome;
+  const outcome = (await performAndSend(context, operation, input)) as Outcome;
   if (outcome.warning !== null) notice(`Warning: ${outcome.warning}`);
   await printKey(context, outcome.identifier);
   return outcome;
 }
 
 /** Prints a key's identifier and state to stdout, or the whole key with `--json`. */
-async function printKey(context: KeysContext, identifier: string): Promise<void> {
+async function printKey(context: Context, identifier: string): Promise<void> {
   const key = await readKey(context, identifier);
   if (context.json) printJson(key);
   else print(`${key.identifier} ${key.state}`, paintStates);
 }
 
 /** The key as it is now. Throws `not_found`. */
-export async function readKey({ perform }: KeysContext, identifier: string): Promise<KeyView> {
-  return (await perform(OPERATIONS.show, { identifier })).key;
+export async function readKey(context: Context, identifier: string): Promise<KeyView> {
+  return (await performAndSend(context, OPERATIONS.show, { identifier })).key;
 }

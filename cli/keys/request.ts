@@ -6,17 +6,11 @@ import { prefillFrom } from '../../shared/keys/grant.ts';
 import { factsOf } from '../../shared/keys/inputs.ts';
 import { checkProfile } from '../../shared/keys/life.ts';
 import { OPERATIONS } from '../../shared/operations.ts';
+import type { Context } from '../context.ts';
 import { canAsk, columnsOf, notice } from '../terminal/output.ts';
 import { askChoice } from '../terminal/prompts.ts';
 import { retryIfChanged } from '../terminal/values.ts';
-import {
-  type KeysContext,
-  type NamedProfile,
-  namedProfile,
-  type Perform,
-  performAndPrint,
-  readKey,
-} from './context.ts';
+import { type NamedProfile, namedProfile, performAndPrint, readKey, unlessChanged } from './context.ts';
 import { askField, fieldText, missingFlags, refuseMissing } from './inputs.ts';
 import { factsText } from './print.ts';
 
@@ -31,8 +25,8 @@ type RequestInput = Partial<KeyRequest> &
 
 type CompleteRequest = Required<KeyRequest> & NamedProfile & Pick<RequestInput, 'successorOf'>;
 
-/** A confirmed request, and a function that sends it unless its profile has changed since it was shown. */
-type Confirmed = { request: CompleteRequest; perform: Perform };
+/** A confirmed request, and the context for sending it unless its profile has changed since it was shown. */
+type Confirmed = { request: CompleteRequest; context: Context };
 
 const ASKED_FIELDS = { profile: FIELDS.profile, ...KEY_REQUEST.shape } as const satisfies Record<string, z.ZodType>;
 
@@ -42,7 +36,7 @@ const FIELD_NAMES = Object.keys(ASKED_FIELDS) as FieldName[];
 
 /** Requests a key, after prompts for what is missing on a terminal. `descriptionFile` replaces the description. */
 export async function requestKey(
-  context: KeysContext,
+  context: Context,
   typed: RequestInput,
   descriptionFile: string | undefined,
 ): Promise<void> {
@@ -56,17 +50,16 @@ export async function requestKey(
   const found = profile === undefined ? undefined : namedProfile(context.deps, { profile });
   const given: RequestInput = { ...known, ...(await readDescription(typed, descriptionFile)), ...found };
   if (!mayAsk) {
-    const perform = found === undefined ? context.perform : context.performUnlessChanged(found);
-    await performAndPrint({ ...context, perform }, operation, given);
+    await performAndPrint(found === undefined ? context : unlessChanged(context, found), operation, given);
     return;
   }
   // If all required values are given, optional ones are not prompted for.
   const isWhole = missingFlags(operation, given).length === 0;
   let latest: RequestInput = isWhole ? { projectUrl: null, expectedUsage: null, ...given } : given;
   await retryIfChanged(true, async () => {
-    const { request, perform } = await askForRequest(context, latest);
-    latest = request;
-    await performAndPrint({ ...context, perform }, operation, request);
+    const confirmed = await askForRequest(context, latest);
+    latest = confirmed.request;
+    await performAndPrint(confirmed.context, operation, confirmed.request);
   });
 }
 
@@ -82,7 +75,7 @@ async function readDescription({ description }: RequestInput, file: string | und
  * Prompts for the missing fields of a request, then shows the whole request and asks whether to send it or to change a
  * field. Given fields are checked before the first prompt. Throws `usage`, `cancelled`.
  */
-async function askForRequest(context: KeysContext, given: RequestInput): Promise<Confirmed> {
+async function askForRequest(context: Context, given: RequestInput): Promise<Confirmed> {
   const { deps } = context;
   if (given.profile !== undefined) checkProfile(deps, namedProfile(deps, given as NamedProfile).profileId);
   for (const field of FIELD_NAMES) {
@@ -96,10 +89,10 @@ async function askForRequest(context: KeysContext, given: RequestInput): Promise
 }
 
 /** Shows the whole request, again after each change, until the person sends it. Throws `cancelled`, `not_found`. */
-async function review(context: KeysContext, typed: CompleteRequest): Promise<Confirmed> {
+async function review(context: Context, typed: CompleteRequest): Promise<Confirmed> {
   // The profile may have been renamed since the prompt.
   const request = { ...typed, ...namedProfile(context.deps, typed) };
-  const perform = context.performUnlessChanged(request);
+  const shown = unlessChanged(context, request);
   const { successorOf } = request;
   const facts: [string, string][] = [
     ...(successorOf === undefined ? [] : [['Successor of', successorOf] as [string, string]]),
@@ -111,12 +104,12 @@ async function review(context: KeysContext, typed: CompleteRequest): Promise<Con
     ...FIELD_NAMES.map((field) => ({ value: field, name: `Change: ${factsOf(ASKED_FIELDS[field]).title}` })),
     { value: 'cancel', name: 'Cancel' },
   ]);
-  if (choice === 'send') return { request, perform };
+  if (choice === 'send') return { request, context: shown };
   if (choice === 'cancel') throw new AppError('cancelled');
   return review(context, (await askFor(context, choice, request)) as CompleteRequest);
 }
 
-async function askFor({ deps }: KeysContext, field: FieldName, request: RequestInput): Promise<RequestInput> {
+async function askFor({ deps }: Context, field: FieldName, request: RequestInput): Promise<RequestInput> {
   const isProfile = field === 'profile';
   const find = (profile: unknown) => namedProfile(deps, { profile: String(profile) });
   const answer = await askField({

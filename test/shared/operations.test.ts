@@ -79,7 +79,7 @@ async function world() {
     return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1, rateLimits: [{ quota: 7, windowSeconds: 60 }] };
   };
   const act = (name: Name, actor: Person, input: Record<string, unknown>) =>
-    performAndSend(deps, actor, operationNamed(name), input);
+    performAndSend({ deps, actor }, operationNamed(name), input);
   /** Everything that an operation could have changed or sent. */
   const traces = () => {
     const tables = ['api_keys', 'events', 'key_attempts', 'mails'];

@@ -20,7 +20,7 @@ async function world(variables: Record<string, string> = {}) {
   insertProfile(deps.db);
   const { identifier, secret } = await issue(deps, {}, { rateLimits: [LIMIT] });
   const change = (change: KeyChange, by = onBox('admin')) =>
-    performAndSend(deps, by, OPERATIONS.change, { identifier, ...change });
+    performAndSend({ deps, actor: by }, OPERATIONS.change, { identifier, ...change });
   /** The details of all changes in the history. */
   const changes = () =>
     keyHistory(deps, identifier).flatMap(({ event, detail }) => (event === 'changed' ? [detail?.changes] : []));
@@ -64,7 +64,7 @@ test('the owner is mailed the old and new values, without the secret', async () 
 test('if the mail can’t be sent, the change stays, with a warning, and the mail is sent later', async () => {
   const { deps, identifier, change } = await world();
   const silent = { ...deps, mailer: async () => null };
-  const outcome = await performAndSend(silent, onBox('a'), OPERATIONS.change, {
+  const outcome = await performAndSend({ deps: silent, actor: onBox('a') }, OPERATIONS.change, {
     identifier,
     permissions: ['api.leaderboard'],
   });
@@ -95,7 +95,9 @@ describe('a change is refused and writes nothing', () => {
       const identifier = await keyIn(state, deps, 'user1');
       const before = JSON.stringify([showKey(deps, identifier), keyHistory(deps, identifier)]);
       const change = { expiresAtMs: deps.clock.nowMs() + DAY_MS };
-      const error = await refusal(performAndSend(deps, onBox('admin'), OPERATIONS.change, { identifier, ...change }));
+      const error = await refusal(
+        performAndSend({ deps, actor: onBox('admin') }, OPERATIONS.change, { identifier, ...change }),
+      );
       expect([error.code, error.message]).toEqual([
         'refused',
         `Key ${identifier} is ${state}; only Active and suspended keys can be changed.`,
@@ -108,7 +110,10 @@ describe('a change is refused and writes nothing', () => {
     const { clock, deps, identifier, change } = await world();
     await change({ expiresAtMs: clock.nowMs() + 1000 });
     const error = await refusal(
-      performAndSend(waitingForLock(deps, 1000), onBox('admin'), OPERATIONS.change, { identifier, expiresAtMs: null }),
+      performAndSend({ deps: waitingForLock(deps, 1000), actor: onBox('admin') }, OPERATIONS.change, {
+        identifier,
+        expiresAtMs: null,
+      }),
     );
     expect(error.message).toContain('is expired');
     clock.advance(1000);

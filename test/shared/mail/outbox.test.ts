@@ -74,17 +74,19 @@ describe('a mail without a secret', () => {
     await w.wait(MINUTE_MS);
     expect(w.mailed()).toEqual([REJECTED()]);
     const other = await request(w.deps, { profile: 'user2' });
-    expect(await performAndSend(w.deps, ROOT, OPERATIONS.reject, { identifier: other, reason: REASON })).toMatchObject({
+    expect(
+      await performAndSend({ deps: w.deps, actor: ROOT }, OPERATIONS.reject, { identifier: other, reason: REASON }),
+    ).toMatchObject({
       warning: null,
     });
     expect(w.mailed()).toEqual([REJECTED(2)]);
     const third = await request(w.deps, { profile: 'user3' });
     const without = { ...w.deps, mailer: async () => null };
-    expect(await performAndSend(without, ROOT, OPERATIONS.reject, { identifier: third, reason: REASON })).toMatchObject(
-      {
-        warning: expect.stringContaining('MAIL_URL is not set here'),
-      },
-    );
+    expect(
+      await performAndSend({ deps: without, actor: ROOT }, OPERATIONS.reject, { identifier: third, reason: REASON }),
+    ).toMatchObject({
+      warning: expect.stringContaining('MAIL_URL is not set here'),
+    });
     await w.sendDue();
     expect(w.mailed()).toEqual([REJECTED(3)]);
   });
@@ -94,7 +96,9 @@ describe('a mail without a secret', () => {
     w.smtp.failures.connect = '421 4.3.2 busy';
     const identifier = await request(w.deps, { profile: 'user1' });
     const input = { identifier, reason: REASON };
-    const { warning } = (await performAndSend(w.deps, ROOT, OPERATIONS.reject, input)) as { warning: string };
+    const { warning } = (await performAndSend({ deps: w.deps, actor: ROOT }, OPERATIONS.reject, input)) as {
+      warning: string;
+    };
     expect(warning).toMatch(
       /^The mail has not been delivered yet\. .*421.* A running server retries for three days\.$/,
     );
@@ -178,7 +182,7 @@ describe('the webhook', () => {
     const w = await world({ ADMIN_WEBHOOK_URL: webhook.url });
     const fields = { profile: 'user1', name: '@everyone', description: `@everyone ${DESCRIPTION}` };
     const asked = { ...fields, permissions: ['api.lookup'] as const };
-    const { identifier } = await performAndSend(w.deps, ROOT, OPERATIONS.request, asked);
+    const { identifier } = await performAndSend({ deps: w.deps, actor: ROOT }, OPERATIONS.request, asked);
     const { identifier: found } = await issue(w.deps, { profile: 'user2' });
     revokeLeakedKeys(w.deps, w.smtp.received.map(({ raw }) => raw).join());
     await w.wait(MINUTE_MS);
