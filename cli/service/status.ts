@@ -22,8 +22,7 @@ export function addStatus(program: Command): void {
     .addHelpText(
       'after',
       `
-Use the same --env-file as for "serve". With METRICS_TOKEN it also shows the
-server's uptime and rate of requests. Warnings do not change the exit code.
+Use the same --env-file as for "serve". Warnings do not change the exit code.
 
 Examples:
   profilectl status
@@ -66,7 +65,7 @@ function statusText(
   const { schema, database, profiles, keys, queue, openAttempts, mails, signIns, warnings } = status;
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema}`],
-    ['Server', serverText(server, nowMs)],
+    ['Server', serverText(server)],
     ['Variables', environmentText(environment, server.running)],
     ['Database', `${database.path}, ${bytesText(database.bytes)}, write-ahead log ${bytesText(database.walBytes)}`],
     ['Disk', status.disk === null ? 'unknown' : diskLine(status.disk)],
