@@ -12,7 +12,7 @@ import { cleanForTerminal, shellWord } from '../shared/text.ts';
 import { notice } from './terminal/output.ts';
 
 /** The options of every command. */
-export type Globals = { json: boolean; yes: boolean; db?: string; envFile?: string };
+type Globals = { json: boolean; yes: boolean; db?: string; envFile?: string };
 
 /** The global options, which may come before or after the command's name. */
 export function globalsOf(command: Command): Globals {
@@ -64,7 +64,7 @@ export type Context = Globals & {
 };
 
 /** The actor of commands on the server itself: anyone who can open the database. */
-export type Operator = Extract<Person, { kind: 'operator' }>;
+type Operator = Extract<Person, { kind: 'operator' }>;
 
 /**
  * Runs a command with an open database, as {@link withOpenDatabase} does. Throws what `openDatabase` and the command throw.

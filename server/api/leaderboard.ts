@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
-import { LIMIT, OFFSET } from '../../shared/api/parameters.ts';
+import { PAGE_BOUNDS } from '../../shared/profiles/board.ts';
 import { operation } from '../docs/operation.ts';
 import type { Answer } from '../http/answers.ts';
-import { queryOf, queryParameters, wholeNumber } from '../http/parameters.ts';
+import { queryOf, queryParameters, type WholeNumber, wholeNumber } from '../http/parameters.ts';
 import type { Serving } from '../http/serving.ts';
 import { withPermission } from '../http/with-key.ts';
 
@@ -16,6 +16,15 @@ export function leaderboard(serving: Serving) {
     .use(withPermission(serving, 'api.leaderboard'))
     .get('/api/leaderboard', page, PAGE);
 }
+
+const LIMIT: WholeNumber = {
+  type: 'integer',
+  minimum: PAGE_BOUNDS.minLimit,
+  maximum: PAGE_BOUNDS.maxLimit,
+  default: PAGE_BOUNDS.defaultLimit,
+};
+
+const OFFSET: WholeNumber = { type: 'integer', minimum: 0, maximum: PAGE_BOUNDS.maxOffset, default: 0 };
 
 const PAGE = operation({
   id: 'getLeaderboard',

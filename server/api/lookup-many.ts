@@ -1,11 +1,16 @@
 import { Elysia } from 'elysia';
-import { MANY_MAX, MANY_PARAMETERS, UID } from '../../shared/api/parameters.ts';
 import { type LookupQuery, parseUid } from '../../shared/profiles/lookup.ts';
 import { operation } from '../docs/operation.ts';
 import { queryOf, queryValues } from '../http/parameters.ts';
 import { admit } from '../http/quota.ts';
 import type { RequestState, Serving } from '../http/serving.ts';
 import { admitted, withPermission } from '../http/with-key.ts';
+import { UID } from './lookup.ts';
+
+/** The maximum number of names in a batch lookup, of all kinds together. */
+export const MANY_MAX = 100;
+
+const PARAMETERS = ['username', 'uid', 'authid'] as const;
 
 /** `/api/lookup`: up to a hundred profiles in one response. Each distinct query counts as one request. */
 export function lookupMany(serving: Serving) {
@@ -44,7 +49,7 @@ const MANY = operation({
 });
 
 function queriesOf(request: Request): LookupQuery[] {
-  return queryValues(queryOf(request), MANY_PARAMETERS, MANY_MAX).map(({ name, value }): LookupQuery => {
+  return queryValues(queryOf(request), PARAMETERS, MANY_MAX).map(({ name, value }): LookupQuery => {
     if (name === 'uid') parseUid(value);
     return { way: name === 'authid' ? 'authId' : name, value };
   });

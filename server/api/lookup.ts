@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
-import { AUTH_ID, UID, USERNAME } from '../../shared/api/parameters.ts';
 import { AppError } from '../../shared/errors.ts';
 import { type Found, type LookupBy, type LookupOf, tagOf } from '../../shared/profiles/lookup.ts';
+import { AUTH_ID_MAX_BYTES, NAME_MAX_CODE_POINTS } from '../../shared/profiles/name.ts';
 import { operation } from '../docs/operation.ts';
 import type { Answer } from '../http/answers.ts';
 import { pathParameter, queryOf, refuseParameters } from '../http/parameters.ts';
@@ -24,13 +24,16 @@ export function lookup(serving: Serving) {
     .get('/api/lookup/authid/:authId/links', handler(serving, 'links', 'authId'), detail('links', 'authId'));
 }
 
+/** The JSON Schema of a UID. */
+export const UID = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
+
 const WAYS = {
   username: {
     words: 'username or alias',
     id: 'Username',
     description:
       'The username or an alias, compared in folded form (Unicode NFKC, lower case). A name that cannot exist gets a 404.',
-    schema: USERNAME,
+    schema: { type: 'string', minLength: 1, maxLength: NAME_MAX_CODE_POINTS },
     example: 'Ada',
   },
   uid: {
@@ -44,7 +47,7 @@ const WAYS = {
     words: 'auth ID',
     id: 'AuthId',
     description: 'The auth ID: 1 to 255 bytes, matched exactly. An auth ID that cannot exist gets a 404.',
-    schema: AUTH_ID,
+    schema: { type: 'string', minLength: 1, maxLength: AUTH_ID_MAX_BYTES },
     example: 'auth0|ada',
   },
 };

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorBody } from '../../shared/api/bodies.ts';
 import { knownError } from '../../shared/db/faults.ts';
-import { AppError, DOCUMENTED_CODES, type ErrorCode, refusalOf } from '../../shared/errors.ts';
+import { AppError, type ErrorCode, refusalOf } from '../../shared/errors.ts';
 import { etagOf } from '../../shared/etag.ts';
 import { type Quota, rateLimit, rateLimitPolicy } from './quota.ts';
 import type { RequestState } from './serving.ts';
@@ -94,11 +94,6 @@ export function acceptsGzip(acceptEncoding: string | null): boolean {
   return gzip > 0 && gzip >= (weights.get('identity') ?? 0);
 }
 
-/** Every status that a refused request can have, in ascending order. */
-export const ERROR_STATUSES: readonly number[] = [
-  ...new Set(DOCUMENTED_CODES.map((code) => refusalOf(code).status as number)),
-].sort((a, b) => a - b);
-
 /** A refusal as clients receive it. */
 type PublicRefusal = {
   code: ErrorCode;
@@ -119,7 +114,7 @@ export function publicRefusal({ code, message, details }: AppError): PublicRefus
 const INTERNAL = new AppError('internal');
 
 /** A refused request: the response, and the error to log (null unless the server is at fault). */
-export type Refused = { response: Response; fault: unknown };
+type Refused = { response: Response; fault: unknown };
 
 /**
  * Creates the response to an error: `{"error":"<sentence>"}`, never cached, with the code in `X-Error-Code`. Any error that is

@@ -1,4 +1,3 @@
-import type { WholeNumber } from '../../shared/api/parameters.ts';
 import { AppError } from '../../shared/errors.ts';
 import { joinWords } from '../../shared/text.ts';
 
@@ -74,7 +73,7 @@ function queryPairs<Name extends string>(query: string, allowed: readonly Name[]
 }
 
 /** A name with its decoded value, which is undefined if it can't be decoded. */
-export type Pair<Name> = { name: Name; value: string | undefined };
+type Pair<Name> = { name: Name; value: string | undefined };
 
 /**
  * Splits a query or form `name=value&…` (WHATWG URL, section 5.1), in which `+` is a space. `nameOf` is called with each
@@ -100,6 +99,9 @@ function asItIs(text: string): string {
 function decodeField(text: string): string | undefined {
   return decode(text.replaceAll('+', ' '));
 }
+
+/** The JSON Schema of a whole number. */
+export type WholeNumber = { type: 'integer'; minimum: number; maximum: number; default: number };
 
 /**
  * The value of a parameter that is a decimal whole number without sign or leading zeros, or the schema's default if absent.

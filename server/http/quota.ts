@@ -58,7 +58,7 @@ function refuseTooMany({ limits }: Account, cost: number): void {
 }
 
 /** The level of a rate limit: no more than `remaining` requests will be admitted within `resetSeconds`. */
-export type Level = { quota: number; windowSeconds: number; remaining: number; resetSeconds: number };
+type Level = { quota: number; windowSeconds: number; remaining: number; resetSeconds: number };
 
 /** The level of each limit, in the order of the grant. */
 export function levelsOf({ account }: Quota): Level[] {

@@ -80,7 +80,7 @@ function timeOf(state: LogState): string {
 }
 
 /** The text of an error and its causes; removes anything that looks like a secret or an e-mail address. */
-export function describeFault(cause: unknown): string {
+function describeFault(cause: unknown): string {
   const parts: string[] = [];
   for (
     let error = cause;

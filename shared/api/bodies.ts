@@ -13,7 +13,7 @@ const count = () => z.int().min(0);
 export const SimplifiedProfile = z.strictObject(described(FIELDS));
 
 /** A link of a profile; optional fields without a value are absent, never null. */
-export const Link = z.strictObject(described(LINK_FIELDS));
+const Link = z.strictObject(described(LINK_FIELDS));
 
 /** The schemas of public fields, with what they mean. */
 function described<T extends Parameters<typeof schemasOf>[0] & Record<string, { meaning: string }>>(fields: T) {
@@ -26,7 +26,7 @@ function described<T extends Parameters<typeof schemasOf>[0] & Record<string, { 
 }
 
 /** The links of a profile. */
-export const Links = z.strictObject({
+const Links = z.strictObject({
   links: z.array(Link).describe('In the owner’s order; empty if there are none.'),
 });
 
@@ -34,13 +34,13 @@ export const Links = z.strictObject({
  * The parameter of a batch lookup that named a profile, with its decoded value; a UID is a number. Not a union: clients that
  * generators make from one refuse whatever is not its last part.
  */
-export const Query = z
+const Query = z
   .strictObject({ username: z.string(), uid: z.int().min(1), authid: z.string() })
   .partial()
   .meta({ minProperties: 1, maxProperties: 1 });
 
 /** A profile of a batch lookup, with the parameter that named it. */
-export const FoundProfile = z.strictObject({
+const FoundProfile = z.strictObject({
   query: Query,
   profile: SimplifiedProfile,
 });
@@ -52,7 +52,7 @@ export const FoundProfiles = z.strictObject({
 });
 
 /** An entry of the leaderboard. */
-export const LeaderboardEntry = z.strictObject({
+const LeaderboardEntry = z.strictObject({
   rank: z
     .int()
     .min(1)
@@ -64,7 +64,7 @@ export const LeaderboardEntry = z.strictObject({
 });
 
 /** A page of the leaderboard. */
-export const LeaderboardPage = z.strictObject({
+const LeaderboardPage = z.strictObject({
   leaderboard: z.array(LeaderboardEntry).max(PAGE_BOUNDS.maxLimit).describe('By views, then by UID.'),
   limit: z.int().min(PAGE_BOUNDS.minLimit).max(PAGE_BOUNDS.maxLimit).describe('As requested.'),
   offset: z.int().min(0).max(PAGE_BOUNDS.maxOffset).describe('As requested.'),
@@ -72,7 +72,7 @@ export const LeaderboardPage = z.strictObject({
 });
 
 /** One of a key's rate limits, with what is left of it. */
-export const RateLimitLevel = z.strictObject({
+const RateLimitLevel = z.strictObject({
   quota: z.int().min(1).max(RATE_LIMIT_BOUNDS.maxQuota).describe('The maximum number of requests in any window.'),
   windowSeconds: z.int().min(1).max(RATE_LIMIT_BOUNDS.maxWindowSeconds),
   remaining: count().max(RATE_LIMIT_BOUNDS.maxQuota).describe('The number of requests that would be admitted now.'),

@@ -190,7 +190,7 @@ export const SECRET_FILES = [...SECRETS.keys()].map((name) => `${name}_FILE`);
 export type Config = ReturnType<typeof configOf>;
 
 /** The sentence about each invalid variable, in the order of the variables. */
-export type Faults = ReadonlyMap<string, string>;
+type Faults = ReadonlyMap<string, string>;
 
 /** Reads every variable. Throws `bad_config` for the first invalid one. */
 export function readConfig(source: Source): Config {

@@ -178,7 +178,7 @@ function putInPlace(path: string, unfinished: string, aside: string): void {
  * What is ended in a database: profiles, bans and keys; of people, who is still there, by identifying bytes; of rate limits, what
  * is spent.
  */
-export type Ended = {
+type Ended = {
   erased: { uid: number; atMs: number }[];
   banned: number[];
   keys: { identifier: string; state: KeyState; expiresAt: number | null }[];
@@ -187,7 +187,7 @@ export type Ended = {
 };
 
 /** What a restore did with what the backup has and the replaced database has ended, or (people) does not know. */
-export type Kept = {
+type Kept = {
   erased: number[];
   banned: number[];
   keys: string[];

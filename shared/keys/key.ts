@@ -30,11 +30,6 @@ export const VOIDING_CHANGES = ['address changed', 'profile banned'] as const sa
 /** All events that void an open attempt to approve a key. */
 export const VOIDING_EVENTS = [...VOIDING_CHANGES, MOVES.reject.event, MOVES.withdraw.event] as const;
 
-/** Whether a key in this state can make the transition. */
-export function canMove(state: KeyState, move: Move): boolean {
-  return MOVES[move].from.some((from) => from === state);
-}
-
 /** Whether a string is the name of a state of keys. */
 export function isKeyState(text: string): text is KeyState {
   return (KEY_STATES as readonly string[]).includes(text);

@@ -19,7 +19,7 @@ export const WITH_REASON = z.object({ identifier: FIELDS.identifier, reason: FIE
  * The keys on which each kind of person may perform an operation. `own`: those of the person's own profile; `own, unless
  * banned`: none while it is banned.
  */
-export type Who = Record<Person['kind'], 'all' | 'own' | 'own, unless banned' | 'none'>;
+type Who = Record<Person['kind'], 'all' | 'own' | 'own, unless banned' | 'none'>;
 
 /** Actions of owners on their own keys. The operator can perform them for owners who can't sign in. */
 export const OWNERS_DO: Who = { operator: 'all', admin: 'none', owner: 'own', backend: 'none' };

@@ -33,7 +33,7 @@ export type Policy = {
 type Guarded = Pick<Profile, 'email' | 'authId' | 'banned'>;
 
 /** How the lines of an import are applied. */
-export type ApplyOptions = {
+type ApplyOptions = {
   /** Whether a line whose profile exists changes only the fields that it has. */
   merge: boolean;
   /** Whom histories and the log name. */
@@ -66,7 +66,7 @@ export function noRemarks(): Remarks {
 }
 
 /** A stored profile: its row, and its names, the username first. */
-export type Held = { row: HeldRow; names: Name[] };
+type Held = { row: HeldRow; names: Name[] };
 
 /** The maximum size of a profile with its links in responses, in bytes. */
 const MAX_SHOWN_BYTES = 64 * 1_024;

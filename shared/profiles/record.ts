@@ -103,7 +103,7 @@ export function completed(
 }
 
 /** What a profile keeps where a line has no value. */
-export type Kept = Pick<Profile, 'aliases' | 'banned' | 'createdAt'>;
+type Kept = Pick<Profile, 'aliases' | 'banned' | 'createdAt'>;
 
 /** The names of a profile, the username first, without repetitions, of which there were so many. */
 export function namesOf({ username, aliases }: Pick<Profile, 'username' | 'aliases'>): {

@@ -24,7 +24,7 @@ export function needsReason(operation: AnyOperation): boolean {
 }
 
 /** A key as its page shows it: its revision, and the sent form with its errors if that was refused. */
-export type Shown = { key: KeyView; revision: string; typed: Form | null; faults: Faults };
+type Shown = { key: KeyView; revision: string; typed: Form | null; faults: Faults };
 
 /**
  * The forms of the decisions that are possible now, with their buttons side by side, and why others are not; empty if the key's

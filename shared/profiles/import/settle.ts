@@ -9,7 +9,7 @@ import { foldName } from '../name.ts';
 export type WaitingLine = { number: number; text: string; line: ProfileLine; refusal: Refusal };
 
 /** The lines that wait, each with all later lines of its profile, which must not be applied before it. */
-export type Waiting = {
+type Waiting = {
   /** Returns false if there is no room for the line. */
   add: (entry: WaitingLine) => boolean;
   has: (id: number) => boolean;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { MANY_MAX } from '../../../server/api/lookup-many.ts';
 import { FoundProfiles } from '../../../shared/api/bodies.ts';
-import { MANY_MAX } from '../../../shared/api/parameters.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
