@@ -14,9 +14,10 @@ import { addTokens } from './tokens.ts';
 
 /**
  * Makes the program. Nothing here ends the process: usage errors, help and version are thrown as `CommanderError`, everything
- * else as `AppError`. `main.ts` turns both into an exit code.
+ * else as `AppError`. `main.ts` turns both into an exit code. If `only` is a command, the others, which take longer to make than
+ * to run most commands, are left out.
  */
-export function createProgram(): Command {
+export function createProgram(only = ''): Command {
   const program = new Command('profilectl')
     .description('Serve public profiles to programs; manage profiles, keys and the server.')
     .option('-v, --version', 'print the version and the commit it was built from')
@@ -46,19 +47,23 @@ export function createProgram(): Command {
     .addHelpText('afterAll', ({ command }) =>
       command.parent === null ? '' : '\nAlso: --json, --yes, --db <path>, --env-file <path>, --help.',
     );
-  addKeys(program);
-  addProfiles(program);
-  addAdmins(program);
-  addTokens(program);
-  addDb(program);
-  addConfig(program);
-  addServe(program);
-  addStatus(program);
-  addLog(program);
-  addHealthcheck(program);
-  addDemo(program);
+  for (const [name, add] of Object.entries(COMMANDS)) if (name === only || !Object.hasOwn(COMMANDS, only)) add(program);
   return program;
 }
+
+const COMMANDS = {
+  keys: addKeys,
+  profiles: addProfiles,
+  admins: addAdmins,
+  tokens: addTokens,
+  db: addDb,
+  config: addConfig,
+  serve: addServe,
+  status: addStatus,
+  log: addLog,
+  healthcheck: addHealthcheck,
+  demo: addDemo,
+};
 
 const GLOBALS = `
 Every command takes --json (print JSON), --yes (answer every question with yes),

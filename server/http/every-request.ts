@@ -47,8 +47,16 @@ function everyRequest(serving: Serving) {
     .as('scoped');
 }
 
-/** Applies {@link checkTransport}, and throws what it throws. */
+const MADE = new WeakMap<Serving, ReturnType<typeof makeTransport>>();
+
+/** Applies {@link checkTransport}, and throws what it throws. Made once for all areas, because Elysia reads the source of hooks. */
 export function transport(serving: Serving) {
+  const made = MADE.get(serving) ?? makeTransport(serving);
+  MADE.set(serving, made);
+  return made;
+}
+
+function makeTransport(serving: Serving) {
   return new Elysia({ name: 'transport' })
     .use(everyRequest(serving))
     .onBeforeHandle(({ request, path, state }) => {

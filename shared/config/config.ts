@@ -224,7 +224,8 @@ function readVariables(source: Source, faults: Map<string, string>): z.output<ty
     else if (byFile === null) note(faults, name, rule);
     else note(faults, byFile, `names a file whose text ${rule}`);
   }
-  return Variables.parse(valid);
+  // Once, for which zod would otherwise compile a function.
+  return Variables.parse(valid, { jitless: true });
 }
 
 /** Notes the rule that a variable breaks, unless it has an error. */
