@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { parseIsoTime } from '../clock.ts';
+import { isoTime, parseIsoTime } from '../clock.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { authIdFault, nameFault } from './name.ts';
 
-// The fields of profiles and links. What an import reads and what clients get are derived from these tables. A new field
-// of profiles also needs a value for lines that lack it, in `record.ts`.
+// The fields of profiles and links. What an import reads and what clients get are derived from these tables.
 
 /** An entry of the table of fields of a profile. */
 type Field = {
@@ -14,6 +13,10 @@ type Field = {
   shown: z.ZodType | null;
   label: string;
   meaning: string;
+  /** Makes the value of a profile whose line has none. */
+  absent: (username: string, nowMs: number) => unknown;
+  /** Whether a profile that a line without a value replaces keeps its own. */
+  isKept?: true;
 };
 
 /** A check whose messages continue a sentence that begins with the field. They never repeat the value: it may be private. */
@@ -123,108 +126,130 @@ export const shownTime = () =>
     .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
     .meta({ format: 'date-time' });
 
-/**
- * All fields of a profile, by their names in JSON, in the order of export lines and responses. `completed` in
- * `shared/profiles/record.ts` has the values of those that a line lacks.
- */
+/** All fields of a profile, by their names in JSON, in the order of export lines and responses. */
 export const FIELDS = {
-  id: { line: uid, shown: z.int().min(1), label: 'Id', meaning: 'The UID of the profile.' },
+  id: { line: uid, shown: z.int().min(1), label: 'Id', meaning: 'The UID of the profile.', absent: () => 0 },
   username: {
     line: name.nullish(),
     shown: z.string(),
     label: 'Username',
     meaning: 'The primary username, in its owner’s spelling.',
+    absent: (username: string) => username,
   },
   aliases: {
     line: z.array(name, 'must be a list').nullish(),
     shown: null,
     label: 'Aliases',
     meaning: 'Other names that lead to the profile.',
+    absent: () => [],
+    isKept: true,
   },
   authId: {
     line: string.check(refusing(authIdFault)).nullish(),
     shown: null,
     label: 'Auth ID',
     meaning: 'The user’s id in the platform’s sign-in.',
+    absent: () => null,
   },
-  email: { line: email.nullish(), shown: null, label: 'E-mail', meaning: 'The owner’s e-mail address.' },
+  email: {
+    line: email.nullish(),
+    shown: null,
+    label: 'E-mail',
+    meaning: 'The owner’s e-mail address.',
+    absent: () => null,
+  },
   displayName: {
     line: text.nullish(),
     shown: z.string(),
     label: 'Display name',
     meaning: 'The name shown on the page.',
+    absent: (username: string) => username,
   },
   badges: {
     line: z.array(z.strictObject({ name: text, enabled: flag }, 'must be an object'), 'must be a list').nullish(),
     shown: z.array(Badge),
     label: 'Badges',
     meaning: 'The badges of the profile, and which of them are enabled.',
+    absent: () => [],
   },
   assets: {
     line: assets.nullish(),
     shown: z.record(z.string(), z.string().nullable()),
     label: 'Assets',
     meaning: 'Names of assets with their URLs, or null.',
+    absent: () => ({}),
   },
   customize: {
     line: openObject.nullish(),
     shown: z.looseObject({}),
     label: 'Customize',
     meaning: 'The owner’s settings of the page; any fields.',
+    absent: () => ({}),
   },
   discordID: {
     line: text.nullish(),
     shown: z.string().nullable(),
     label: 'Discord ID',
     meaning: 'The ID of the Discord account, or null.',
+    absent: () => null,
   },
   discordClean: {
     line: openObject.nullish(),
     shown: z.looseObject({}),
     label: 'Discord',
     meaning: 'The public part of the Discord account; any fields.',
+    absent: () => ({}),
   },
   banned: {
     line: flag.nullish(),
     shown: z.boolean(),
     label: 'Banned',
     meaning: 'Whether the profile is banned. Banned profiles are not on the leaderboard, and their keys are refused.',
+    absent: () => false,
+    isKept: true,
   },
   viewsCount: {
     line: count.nullish(),
     shown: z.number().min(0),
     label: 'Views',
     meaning: 'The number of views of the profile.',
+    absent: () => 0,
   },
   followersCount: {
     line: count.nullish(),
     shown: z.number().min(0).nullable(),
     label: 'Followers',
     meaning: 'The number of followers. Null exactly if the profile hides it.',
+    absent: () => 0,
   },
   showFollowersCount: {
     line: flag.nullish(),
     shown: null,
     label: 'Followers shown',
     meaning: 'Whether clients see followersCount.',
+    absent: () => true,
   },
   showOnLeaderboard: {
     line: flag.nullish(),
     shown: null,
     label: 'On the leaderboard',
     meaning: 'Whether the leaderboard may list the profile. Clients can’t see it.',
+    absent: () => true,
   },
   createdAt: {
     line: time.nullish(),
     shown: shownTime(),
     label: 'Created',
     meaning: 'ISO 8601, UTC, with milliseconds.',
+    absent: (_username: string, nowMs: number) => isoTime(nowMs),
+    isKept: true,
   },
   links: {
     line: z.array(link, 'must be a list').nullish(),
     shown: null,
     label: 'Links',
     meaning: 'The links of the page, in the owner’s order.',
+    absent: () => [],
   },
 } as const satisfies Record<string, Field>;
 

@@ -1,4 +1,3 @@
-import { isoTime } from '../clock.ts';
 import { FIELDS, type FieldName, type Line, type Profile, PUBLIC_FIELDS } from './fields.ts';
 import { foldName } from './name.ts';
 
@@ -67,6 +66,11 @@ export function textOf(profile: Profile): string {
   return JSON.stringify(Object.fromEntries(LINE_FIELDS.map((field) => [field, profile[field]])));
 }
 
+/** The fields that a line may lack, with what they are then. */
+const COMPLETED = Object.entries<Pick<(typeof FIELDS)[FieldName], 'absent'> & { isKept?: true }>(FIELDS).map(
+  ([name, { absent, isKept = false }]) => ({ name: name as FieldName, absent, isKept }),
+);
+
 /**
  * The profile that a line describes. With `base`, the line is merged into that profile: only the fields that it has change.
  * Otherwise absent fields get their defaults, except those that a profile which is replaced keeps (`kept`).
@@ -74,36 +78,16 @@ export function textOf(profile: Profile): string {
 export function completed(
   line: Line,
   username: string,
-  { base, kept, nowMs }: { base: Profile | null; kept: Kept | null; nowMs: number },
+  { base, kept, nowMs }: { base: Profile | null; kept: Profile | null; nowMs: number },
 ): Profile {
-  const or = <F extends FieldName>(field: F, absent: Profile[F]): Profile[F] => {
-    const given = line[field] as Profile[F] | null | undefined;
-    return given === undefined && base !== null ? base[field] : (given ?? absent);
-  };
-  return {
-    id: line.id,
-    username,
-    aliases: line.aliases ?? kept?.aliases ?? [],
-    authId: or('authId', null),
-    email: or('email', null),
-    displayName: or('displayName', username),
-    badges: or('badges', []),
-    assets: or('assets', {}),
-    customize: or('customize', {}),
-    discordID: or('discordID', null),
-    discordClean: or('discordClean', {}),
-    banned: line.banned ?? kept?.banned ?? false,
-    viewsCount: or('viewsCount', 0),
-    followersCount: or('followersCount', 0),
-    showFollowersCount: or('showFollowersCount', true),
-    showOnLeaderboard: or('showOnLeaderboard', true),
-    createdAt: line.createdAt ?? kept?.createdAt ?? isoTime(nowMs),
-    links: or('links', []),
-  };
+  const profile: Partial<Record<FieldName, unknown>> = {};
+  for (const { name, absent, isKept } of COMPLETED) {
+    const given = line[name] === undefined && base !== null ? base[name] : line[name];
+    profile[name] = given ?? (isKept ? kept?.[name] : null) ?? absent(username, nowMs);
+  }
+  profile.username = username;
+  return profile as Profile;
 }
-
-/** What a profile keeps where a line has no value. */
-type Kept = Pick<Profile, 'aliases' | 'banned' | 'createdAt'>;
 
 /** The names of a profile, the username first, without repetitions, of which there were so many. */
 export function namesOf({ username, aliases }: Pick<Profile, 'username' | 'aliases'>): {
