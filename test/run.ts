@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { BUILT_COMMIT, PROJECT } from './support/cli.ts';
 
 // `bun run test`: installs the packages, checks types, documents and format, builds the binary, runs every test with it, and
-// searches all that the tests wrote for secrets. `bun run test:long` (--long) repeats tests that depend on chance more often;
-// `bun run test:fast` (--fast) runs only tests that need no binary, no process and no browser.
+// searches all that the tests wrote for secrets. `bun run test:long` (--long) repeats tests that depend on chance more often, and
+// builds the packages of a release; `bun run test:fast` (--fast) runs only tests that need no binary, no process and no browser.
 
 /** Runs before all others: what it measures is delayed by much writing. */
 const ALONE = 'test/faults/files/power-cut.test.ts';
+
+/** Takes as long as a tenth of all others. */
+const ONLY_LONG = 'test/deploy/release.test.ts';
 
 /** Tests mostly wait for processes, mail servers and deadlines, so five of them share two cores. */
 const PROCESSES = Math.ceil(2.5 * navigator.hardwareConcurrency);
@@ -104,8 +107,14 @@ async function nothingLeaked(kept: string): Promise<boolean> {
   ];
   writeFileSync(`${kept}.patterns`, patterns.join('\n'));
   const others = MAY_CONTAIN.map((pattern) => `--exclude=${pattern}`);
-  const found = await grep(kept, '-l', '-F', '-f', `${kept}.patterns`, ...others);
-  for (const path of found) say(`a secret, code or token is in ${path.slice(kept.length + 1)}`);
+  // Each run of characters that could have one is searched once: most are in hundreds of databases.
+  const runs = new Set(await grep(kept, '-h', '-o', '-E', ...others, '[0-9A-Za-z_-]{8,}'));
+  writeFileSync(`${kept}.runs`, [...runs].join('\n'));
+  const found = await grep(`${kept}.runs`, '-h', '-F', '-f', `${kept}.patterns`);
+  for (const text of found) {
+    const paths = await grep(kept, '-l', '-F', ...others, '-e', text);
+    say(`a secret, code or token is in ${paths.map((path) => path.slice(kept.length + 1)).join(', ')}`);
+  }
   say(`searched for ${secrets.length} secrets, ${codes.length} codes and ${tokens.length} tokens`);
   return [secrets, codes, tokens].every((each) => each.length > 0) && found.length === 0;
 }
@@ -119,6 +128,7 @@ async function runAll(folder: string): Promise<void> {
     const words = ['-p', '.', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.tsbuildinfo'];
     await check('type check', ['x', 'tsc', '--singleThreaded', ...words], { GOGC: '800' });
     await check('documents', ['test/docs.ts', '--check']);
+    await check('lint and format', ['x', 'biome', 'check', '--error-on-warnings', '.']);
   };
   const runAllTests = async () => {
     await check('binary', ['cli/build.ts', binary, BUILT_COMMIT]);
@@ -126,11 +136,11 @@ async function runAll(folder: string): Promise<void> {
     const env = { TEST_BINARY: binary, TEST_SEED: `${SEED}`, ...(mode === '--long' && { TEST_LONG: '1' }) };
     say(`TEST_SEED=${SEED}`);
     await runTests(kept, env, [ALONE]);
-    await check('lint and format', ['x', 'biome', 'check', '--error-on-warnings', '.']);
     // Loaded only now, because it needs the packages. Tests that need a browser that did not start fail by themselves.
     const { hasChromium, serveChromium } = await import('./support/chromium.ts');
     const browser = hasChromium ? await serveChromium().catch(() => null) : null;
-    const words = [`--parallel=${PROCESSES}`, '--no-isolate', `--path-ignore-patterns=${ALONE}`];
+    const others = [ALONE, ...(mode === '--long' ? [] : [ONLY_LONG])].map((path) => `--path-ignore-patterns=${path}`);
+    const words = [`--parallel=${PROCESSES}`, '--no-isolate', ...others];
     await runTests(kept, { ...env, ...(browser && { TEST_BROWSER: browser.wsEndpoint() }) }, words);
     await browser?.close();
   };

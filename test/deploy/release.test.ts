@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SECRET_FILES } from '../../shared/config/config.ts';
 import { VERSION } from '../../shared/version.ts';
-import { NO_JIT, PROJECT } from '../support/cli.ts';
+import { PROJECT } from '../support/cli.ts';
 import { startServerProcess } from '../support/machine.ts';
 import { tempFolder } from '../support/world.ts';
 
-// `bun run release`, run for real, and the unpacked package: its program, units and backup.
+// `bun run release`, run for real, and the unpacked package. Compressing takes as long as a tenth of all other tests, so it is
+// part of `bun run test:long`, which precedes each release.
 
 /** Release files are large. They are not searched for secrets, because nothing ran when they were made. */
 const FOLDER = mkdtempSync(join(tmpdir(), 'profile-lookup-release-test-'));
@@ -18,7 +18,6 @@ const OUT = join(FOLDER, 'release');
 const ROOT = join(FOLDER, 'root');
 const PROGRAM = join(ROOT, 'usr/bin/profilectl');
 const SETTINGS = join(ROOT, 'etc/profile-lookup/settings');
-const UNITS = join(ROOT, 'usr/lib/systemd/system');
 const DEB = `profile-lookup_${VERSION}_amd64.deb`;
 const ARCHIVE = `profile-lookup-${VERSION}-linux-x64.tar.gz`;
 
@@ -61,7 +60,10 @@ test("everything in the package belongs to root, and others can't read the setti
   const modes = new Map(lines.map((line) => line.split(/\s+/)).map((cells) => [cells[5]?.slice(1), cells]));
   for (const [, cells] of modes) expect(cells[1]).toBe('root/root');
   expect(modes.get('/etc/profile-lookup/settings')?.[0]).toBe('-rw-r-----');
-  expect(modes.get('/usr/bin/profilectl')?.[0]).toBe('-rwxr-xr-x');
+  for (const path of ['/usr/bin/profilectl', '/usr/lib/profile-lookup/backup.sh'])
+    expect([path, modes.get(path)?.[0]]).toEqual([path, '-rwxr-xr-x']);
+  for (const unit of ['profile-lookup.service', 'profile-lookup-backup.service', 'profile-lookup-backup.timer'])
+    expect(readFileSync(join(ROOT, 'usr/lib/systemd/system', unit), 'utf8')).not.toContain('/usr/local/');
   expect(await output(['dpkg-deb', '--field', join(OUT, DEB), 'Package', 'Architecture'])).toBe(
     'Package: profile-lookup\nArchitecture: amd64\n',
   );
@@ -81,85 +83,3 @@ test('the unpacked program shows its version, and serves with the settings of th
   expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'ok' });
   expect(await server.end()).toBe(0);
 });
-
-describe.skipIf(Bun.which('systemd-analyze') === null)('the units', () => {
-  test('systemd finds no problem in them', async () => {
-    const folder = tempFolder();
-    const copies = readdirSync(UNITS).map((name) => {
-      const copy = join(folder, name);
-      // systemd also checks that the programs exist.
-      const text = readFileSync(join(UNITS, name), 'utf8').replaceAll('=/usr/', `=${ROOT}/usr/`);
-      writeFileSync(copy, text);
-      return copy;
-    });
-    expect(copies.length).toBe(3);
-    expect(await output(['systemd-analyze', 'verify', '--man=no', ...copies])).toBe('');
-  });
-
-  test('the service sees its settings and secret files, and nothing else in their folder', () => {
-    const unit = readFileSync(join(UNITS, 'profile-lookup.service'), 'utf8');
-    const seen = [...unit.matchAll(/^BindReadOnlyPaths=(.*)$/gm)].map(([, path]) => path);
-    const example = readFileSync(SETTINGS, 'utf8');
-    const secrets = SECRET_FILES.map((name) => new RegExp(`^#${name}=(.*)$`, 'm').exec(example)?.[1]);
-    expect(unit).toContain('\nTemporaryFileSystem=/etc/profile-lookup:ro\n');
-    expect(seen).toEqual(['/etc/profile-lookup/settings', ...secrets.map((path) => `-${path}`)]);
-  });
-
-  test('systemd rates the exposure of the service at 1.5 of 10 or less', async () => {
-    const words = ['security', '--offline=true', '--no-pager', '--threshold=15', join(UNITS, 'profile-lookup.service')];
-    expect(await output(['systemd-analyze', ...words])).toContain('Overall exposure level');
-  });
-});
-
-test.skipIf(Bun.which('restic') === null)(
-  'a backup is sent off-site, checked, and restored elsewhere',
-  async () => {
-    const folder = tempFolder();
-    const settings = join(folder, 'settings');
-    writeFileSync(settings, `DATABASE_PATH=${join(folder, 'profiles.db')}\n`, { mode: 0o600 });
-    writeFileSync(join(folder, 'password'), 'for this test only');
-    writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada"}\n{"id":8,"username":"Grace"}\n');
-    mkdirSync(join(folder, 'cache'));
-    const env = {
-      PATH: `${join(ROOT, 'usr/bin')}:${process.env.PATH}`,
-      SETTINGS: settings,
-      CACHE_DIRECTORY: join(folder, 'cache'),
-      XDG_CACHE_HOME: join(folder, 'restic-cache'),
-      RESTIC_SETTINGS: join(folder, 'restic'),
-      ...NO_JIT,
-    };
-    // A repository's URL may have what a shell would act on.
-    const restic = {
-      RESTIC_REPOSITORY: `${join(folder, 'off-site')} $HOME & co;`,
-      RESTIC_PASSWORD_FILE: join(folder, 'password'),
-    };
-    const lines = Object.entries(restic).map(([name, value]) => `${name}='${value}'\n`);
-    writeFileSync(join(folder, 'restic'), lines.join(''));
-    const profilectl = (...words: string[]) => output([PROGRAM, '--env-file', settings, ...words], env);
-    await profilectl('profiles', 'import', join(folder, 'in.jsonl'));
-    const before = await profilectl('profiles', 'export');
-    await output(['restic', 'init'], { ...env, ...restic });
-    await output([join(ROOT, 'usr/lib/profile-lookup/backup.sh')], env);
-    // No copy of the database stays in the clear.
-    expect(readdirSync(join(folder, 'cache'))).toEqual([]);
-
-    // The site is lost.
-    for (const name of readdirSync(folder)) if (name.startsWith('profiles.db')) rmSync(join(folder, name));
-    await output(['restic', 'restore', 'latest', '--tag', 'profile-lookup', '--target', join(folder, 'back')], {
-      ...env,
-      ...restic,
-    });
-    await profilectl('db', 'restore', '--yes', join(folder, 'back/profiles.db'));
-    expect(await profilectl('profiles', 'export')).toBe(before);
-
-    // A damaged copy off-site fails the unit.
-    const broken = join(folder, 'broken');
-    mkdirSync(broken);
-    writeFileSync(join(broken, 'restic'), `#!/bin/sh\nif [ "$1" = restore ]; then echo no database >profiles.db; fi\n`);
-    chmodSync(join(broken, 'restic'), 0o755);
-    await expect(
-      output([join(ROOT, 'usr/lib/profile-lookup/backup.sh')], { ...env, PATH: `${broken}:${env.PATH}` }),
-    ).rejects.toThrow();
-  },
-  60_000,
-);
