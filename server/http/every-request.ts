@@ -60,7 +60,7 @@ function makeTransport(serving: Serving) {
   return new Elysia({ name: 'transport' })
     .use(everyRequest(serving))
     .onBeforeHandle(({ request, path, state }) => {
-      checkTransport(serving.transport, request, path, state);
+      checkTransport(serving.transport, request, path, state.peer);
     })
     .as('scoped');
 }

@@ -3,7 +3,6 @@ import type { Config } from '../../shared/config/config.ts';
 import { exposureFault } from '../../shared/config/values.ts';
 import { AppError } from '../../shared/errors.ts';
 import { isLoopback, networkOf } from '../../shared/net.ts';
-import type { RequestState } from './serving.ts';
 
 /** The sentence of `uri_too_long` names this number. */
 const MAX_PATH_LENGTH = 8_192;
@@ -34,8 +33,8 @@ export function readTransport(config: Config): Transport {
 }
 
 /** Throws `plain_http` and `uri_too_long`. */
-export function checkTransport(transport: Transport, { headers }: Request, path: string, state: RequestState): void {
-  refusePlainHttp(transport, state.peer, headers);
+export function checkTransport(transport: Transport, { headers }: Request, path: string, peer: string): void {
+  refusePlainHttp(transport, peer, headers);
   if (path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
 }
 

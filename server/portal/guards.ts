@@ -46,7 +46,7 @@ export function arrivals({ config, portal, transport }: PortalParts) {
     })
     .onBeforeHandle(({ page, request, params }) => {
       const { path, state } = page;
-      checkTransport(transport, request, path, state);
+      checkTransport(transport, request, path, state.peer);
       refuseCrossSite(request, config.publicUrl);
       // Elysia leaves null for what it can't decode.
       if (Object.values(params ?? {}).some((value) => value === null)) throw new AppError('unknown_path');

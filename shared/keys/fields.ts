@@ -11,12 +11,13 @@ import {
   LATEST_EXPIRY_MS,
   optionalText,
   plain,
+  readCursor,
   type TextFacts,
   textField,
   trimmed,
   wholeField,
 } from './inputs.ts';
-import { isIdentifier, readCursor } from './list.ts';
+import { isIdentifier } from './secret.ts';
 
 // All input fields of the operations on keys: their schemas with error sentences, labels, hints and flags.
 

@@ -165,6 +165,20 @@ export function parseExpiry(text: string, nowMs: number, label = 'expiry'): numb
   return at;
 }
 
+// Positions in lists of keys (`shared/keys/list.ts`).
+
+/** 1 if the key was pending, else 0; when it was requested, in milliseconds since 1970; its identifier. */
+const CURSOR = /^([01])-(\d{1,15})-([0-9A-Za-z]{8})$/;
+
+/** A position in the list, after a key. */
+export type Cursor = { isPending: boolean; requestedAtMs: number; identifier: string };
+
+/** Parses a cursor; null for any other string. */
+export function readCursor(text: string): Cursor | null {
+  const [, group, at, identifier] = CURSOR.exec(text) ?? [];
+  return identifier === undefined ? null : { isPending: group === '1', requestedAtMs: Number(at), identifier };
+}
+
 /** People write `mybot.dev/about` for the URL of a project: a host name with a dot, without a scheme. */
 const BARE_HOST = /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+(:\d+)?([/?#]|$)/u;
 

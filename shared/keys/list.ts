@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts';
 import { findProfile } from '../profiles/find.ts';
 import { lastUses } from '../usage/usage.ts';
 import type { ListInput } from './fields.ts';
+import { type Cursor, readCursor } from './inputs.ts';
 import { isInState, SECRET_HOLDERS } from './key.ts';
 import { isFoundBy } from './search.ts';
 import { type KeyView, type Reader, selectViews, showKey, viewOf } from './view.ts';
@@ -13,26 +14,9 @@ import { type KeyView, type Reader, selectViews, showKey, viewOf } from './view.
 // Lists of keys, which all have one order: pending keys first, each group oldest first. A cursor stays valid when its key is
 // decided, so that the next page skips no key.
 
-/** 1 if the key was pending, else 0; when it was requested, in milliseconds since 1970; its identifier. */
-const CURSOR = /^([01])-(\d{1,15})-([0-9A-Za-z]{8})$/;
-
-/** Whether a string can be the identifier of a key. */
-export function isIdentifier(text: string): boolean {
-  return /^[0-9A-Za-z]{8}$/.test(text);
-}
-
-/** A position in the list, after a key. */
-type Cursor = { isPending: boolean; requestedAtMs: number; identifier: string };
-
 /** The cursor after a key, as text. */
 function cursorOf(key: KeyView): string {
   return `${key.state === 'pending' ? 1 : 0}-${Date.parse(key.requestedAt)}-${key.identifier}`;
-}
-
-/** Parses a cursor; null for any other string. */
-export function readCursor(text: string): Cursor | null {
-  const [, group, at, identifier] = CURSOR.exec(text) ?? [];
-  return identifier === undefined ? null : { isPending: group === '1', requestedAtMs: Number(at), identifier };
 }
 
 /** A list of keys, or one page of it. */

@@ -13,6 +13,11 @@ export function newIdentifier(random: Random): string {
   return randomText(EASILY_READ, 8, random);
 }
 
+/** Whether a string can be the identifier of a key. */
+export function isIdentifier(text: string): boolean {
+  return /^[0-9A-Za-z]{8}$/.test(text);
+}
+
 /** Generates a secret: `plk_<identifier>_<32 random base62><6 base62 of the CRC-32 of the characters before it>`. */
 export function newSecret(identifier: string, random: Random): string {
   const body = `plk_${identifier}_${randomBase62(32, random)}`;

@@ -1,8 +1,8 @@
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { AppError, faultOf } from '../../../shared/errors.ts';
 import { formNameOf } from '../../../shared/keys/inputs.ts';
-import { isIdentifier } from '../../../shared/keys/list.ts';
 import { keyRevision, readKey } from '../../../shared/keys/record.ts';
+import { isIdentifier } from '../../../shared/keys/secret.ts';
 import { type KeyView, showKey } from '../../../shared/keys/view.ts';
 import type { AnyOperation, Unfinished } from '../../../shared/operations/entry.ts';
 import { DECISIONS, isOutcome, isUnfinished, REQUEST_DECISIONS } from '../../../shared/operations.ts';

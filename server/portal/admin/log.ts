@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseTime } from '../../../shared/keys/inputs.ts';
-import { isIdentifier } from '../../../shared/keys/list.ts';
 import { readKey, readOwnerById } from '../../../shared/keys/record.ts';
+import { isIdentifier } from '../../../shared/keys/secret.ts';
 import {
   isLogCursor,
   isLogKind,

@@ -2,7 +2,7 @@ import { type AttemptOutcome, outcomeOf } from '../../../shared/approval/attempt
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { faultOf } from '../../../shared/errors.ts';
 import type { VOIDING_EVENTS } from '../../../shared/keys/key.ts';
-import { isIdentifier } from '../../../shared/keys/list.ts';
+import { isIdentifier } from '../../../shared/keys/secret.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html, userText } from '../../html.ts';

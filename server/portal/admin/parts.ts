@@ -1,6 +1,6 @@
 import type { Deps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { readCursor } from '../../../shared/keys/list.ts';
+import { readCursor } from '../../../shared/keys/inputs.ts';
 import type { Owner } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { publicProfile } from '../../../shared/profiles/find.ts';

@@ -1,5 +1,4 @@
 import type { Config } from '../../../shared/config/config.ts';
-import type { KeyEventName } from '../../../shared/db/schema.ts';
 import { refusalOf } from '../../../shared/errors.ts';
 import { countPending } from '../../../shared/keys/list.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
@@ -12,7 +11,7 @@ import { publicPath } from '../../http/public-path.ts';
 import localTime from '../html/local-time.browser.js' with { type: 'text' };
 import sending from '../html/sending.browser.js' with { type: 'text' };
 import { pageSentence } from '../html/time.ts';
-import type { Outcome, Page, PageContext } from './request-context.ts';
+import { FLASHES, type Outcome, type Page, type PageContext } from './request-context.ts';
 import { removeCookie, setCookie } from './session.ts';
 
 /** How long the message about a form's effect waits to be shown. */
@@ -84,23 +83,6 @@ export function pageHeaders(contentSecurityPolicy: string): HeaderList {
     ['X-Content-Type-Options', 'nosniff'],
   ];
 }
-
-/** Messages about a form's effect, shown on the next page. They are constant, and include no values. */
-const FLASHES = {
-  'signed-out': 'You are signed out.',
-  'signed-out-here':
-    'This browser is signed out, but the server could not record that. If somebody else may have copied your session, sign in again later and end the old session under Sessions.',
-  'session-ended': 'Session ended.',
-  'sessions-ended': 'All your sessions have ended.',
-  'passkey-added': 'Passkey added.',
-  'passkey-registered': 'Your passkey is registered: sign in with it.',
-  'passkey-removed': 'Passkey removed. All your sessions have ended.',
-  found:
-    'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are notified. If there were more than ten secrets in it, paste the others.',
-} as const;
-
-/** The code of a message: one of these, or that of an operation on keys, by its event. */
-export type FlashCode = keyof typeof FLASHES | `key-${KeyEventName}`;
 
 const LINES: ReadonlyMap<string, string> = new Map([
   ...Object.entries(FLASHES),

@@ -1,4 +1,5 @@
 import type { Config } from '../../../shared/config/config.ts';
+import type { KeyEventName } from '../../../shared/db/schema.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
 import type { ErrorDetails } from '../../../shared/refusals.ts';
@@ -6,7 +7,6 @@ import type { Client, Session, SignedInPerson } from '../../../shared/sign-in/se
 import type { Html } from '../../html.ts';
 import type { RequestState } from '../../http/serving.ts';
 import type { PortalServices } from '../services.ts';
-import type { FlashCode } from './answers.ts';
 import type { Form } from './form.ts';
 
 /**
@@ -61,6 +61,23 @@ export type Page = {
   /** The page's inline scripts; its policy allows exactly these. */
   scripts?: readonly string[];
 };
+
+/** Messages about a form's effect, shown on the next page. They are constant, and include no values. */
+export const FLASHES = {
+  'signed-out': 'You are signed out.',
+  'signed-out-here':
+    'This browser is signed out, but the server could not record that. If somebody else may have copied your session, sign in again later and end the old session under Sessions.',
+  'session-ended': 'Session ended.',
+  'sessions-ended': 'All your sessions have ended.',
+  'passkey-added': 'Passkey added.',
+  'passkey-registered': 'Your passkey is registered: sign in with it.',
+  'passkey-removed': 'Passkey removed. All your sessions have ended.',
+  found:
+    'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are notified. If there were more than ten secrets in it, paste the others.',
+} as const;
+
+/** The code of a message: one of these, or that of an operation on keys, by its event. */
+type FlashCode = keyof typeof FLASHES | `key-${KeyEventName}`;
 
 /**
  * The result of a route: a page, or a redirect to another one, whose path does not include that of PUBLIC_URL, with a message
