@@ -39,7 +39,8 @@ const openAttemptOf = preparedOnce((db) =>
   db
     .select()
     .from(keyAttempts)
-    .where(and(eq(keyAttempts.identifier, sql.placeholder('identifier')), eq(keyAttempts.result, 'open')))
+    // With a parameter for the condition of the partial index, SQLite would compile the statement again for each key.
+    .where(and(eq(keyAttempts.identifier, sql.placeholder('identifier')), sql`${keyAttempts.result} = 'open'`))
     .prepare(),
 );
 

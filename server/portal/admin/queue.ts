@@ -1,4 +1,5 @@
 import { choiceFault, listQueue, type Queued } from '../../../shared/approval/queue.ts';
+import { beginSnapshot } from '../../../shared/db/connect.ts';
 import { USUAL_PAGE_LENGTH } from '../../../shared/keys/fields.ts';
 import { keyRevision, readKey } from '../../../shared/keys/record.ts';
 import type { AnyOperation } from '../../../shared/operations/entry.ts';
@@ -37,6 +38,9 @@ export async function showQueue(context: PageContext, faults: Faults): Promise<P
   const path = context.to(QUEUE_PATH);
   const part = partFields(context);
   const after = part[0]?.[1] ?? null;
+  const ends = await outcomes(context);
+  // The locks of each statement outside a transaction would take as long as some of them.
+  using _ = beginSnapshot(context.access.db.$client);
   const { requests, waiting, next, cantMail } = listQueue(
     context.access,
     context.person as SignedInPerson,
@@ -46,9 +50,10 @@ export async function showQueue(context: PageContext, faults: Faults): Promise<P
   const choosable = requests.filter((queued) => choiceFault(queued) === null).map(({ key }) => key.identifier);
   const choose = queryValue(context, 'choose').split(',');
   const chosen = new Set(choose[0] === 'all' ? choosable : choose);
-  const ends = await outcomes(context);
   // Approvals send an e-mail; if that is impossible, none is offered.
-  const offered = REQUEST_DECISIONS.filter(({ mailsSecret }) => !mailsSecret || cantMail === null);
+  const offered: Offered[] = REQUEST_DECISIONS.filter(({ mailsSecret }) => !mailsSecret || cantMail === null).map(
+    (operation) => ({ operation, asks: needsReason(operation) }),
+  );
   const rows = requests.map((queued) => rowOf(context, queued, offered, chosen.has(queued.key.identifier)));
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${part.map(([name, value]) => hiddenField(name, value))}<ul class="list" aria-label="Requests, the oldest first">${rows}</ul>
 <p class="bar"><span class="count">chosen</span>${offered.map(barButton)}<button class="bare" type="reset">Clear</button></p></form>`;
@@ -67,9 +72,10 @@ ${pageLinks(path, {}, after ?? '', next)}`,
   };
 }
 
-function barButton(operation: AnyOperation): Html {
-  const { name, texts } = operation;
-  const asks = needsReason(operation);
+/** A decision that the page offers, and whether it asks for a reason first. */
+type Offered = { operation: AnyOperation; asks: boolean };
+
+function barButton({ operation: { name, texts }, asks }: Offered): Html {
   return html`<button${buttonLook({ isSecond: asks })} name="${name}" value="">${texts.button}${asks ? '…' : ' as requested'}</button> `;
 }
 
@@ -89,7 +95,7 @@ function waitingInWords({ nowMs }: PageContext, waiting: number, oldest: Queued 
  * A request as a row of the form, which opens in place. A box, a row that opens, and its buttons, in this order: it is the order of
  * the tab key.
  */
-function rowOf(context: PageContext, queued: Queued, offered: readonly AnyOperation[], isChosen: boolean): Html {
+function rowOf(context: PageContext, queued: Queued, offered: readonly Offered[], isChosen: boolean): Html {
   const { access, nowMs } = context;
   const { key, keysBeside } = queued;
   const { identifier, name, attempt, profile, description, requestedAt, expectedUsage } = key;
@@ -123,7 +129,7 @@ function rowOf(context: PageContext, queued: Queued, offered: readonly AnyOperat
 <span class="wants"><span>${permissionNames(key)}</span> ${usage}</span>
 ${durationSince(Date.parse(requestedAt), nowMs)}</summary>
 <div class="more"><div class="stack"><p class="text" dir="auto">${description}</p>${why}</div>${factList(facts)}</div></details>
-<p class="buttons quick">${hiddenField('shown', `${identifier} ${keyRevision(access.db, identifier)}`)}${isMailing ? '' : offered.map((operation) => rowButton(operation, queued, linkTo(identifier)))}</p>
+<p class="buttons quick">${hiddenField('shown', `${identifier} ${keyRevision(access.db, identifier)}`)}${isMailing ? '' : offered.map((one) => rowButton(one, queued, linkTo(identifier)))}</p>
 </li>`;
 }
 
@@ -131,13 +137,12 @@ ${durationSince(Date.parse(requestedAt), nowMs)}</summary>
  * The button for one decision on a request; empty if that is not possible right now. A request that is not approved from here,
  * because its secret might go to somebody other than the owner who requested it, gets a link to its page instead.
  */
-function rowButton(operation: AnyOperation, queued: Queued, page: string): Html {
+function rowButton({ operation, asks }: Offered, queued: Queued, page: string): Html {
   const { name, texts, mailsSecret } = operation;
   const { identifier, name: ofKey } = queued.key;
   const text = html`${texts.button}<span class="unseen"> ${ofKey}</span>`;
   if (!mailsSecret || choiceFault(queued) === null) {
-    const dots = needsReason(operation) ? '…' : '';
-    return html`<button class="tiny" name="${name}" value="${identifier}">${text}${dots}</button>`;
+    return html`<button class="tiny" name="${name}" value="${identifier}">${text}${asks ? '…' : ''}</button>`;
   }
   return queued.cantApprove === null ? html`<a class="button tiny" href="${page}">${text}…</a>` : html``;
 }
