@@ -118,6 +118,15 @@ function runUntilStopped(
   };
 }
 
+/** The first requests are answered by then. */
+const STARTED_MS = 500;
+
+/** Frees the 2 MiB or so of garbage that starting leaves. Takes about 10 ms. */
+function collectAfterStart(): void {
+  Bun.gc(true);
+  Bun.shrink();
+}
+
 /**
  * Serves until SIGTERM or SIGINT. Calls `onListening` once the server accepts requests. Resolves when all requests have finished
  * and all log lines are written; the caller then closes the database and exits. Throws what {@link startServer} throws.
@@ -135,6 +144,7 @@ export async function serve(
   process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', ignore);
   try {
     onListening?.(server);
+    setTimeout(collectAfterStart, STARTED_MS).unref();
     await signalled;
   } finally {
     // Also reached if `onListening` throws, for example because standard output is closed.
