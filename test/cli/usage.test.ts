@@ -3,37 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../cli/program.ts';
-import { createDeps } from '../../shared/deps.ts';
-import { openDatabase } from '../../shared/files/open.ts';
 import { keyHistory } from '../../shared/keys/view.ts';
 import { commandEnvironment, profilectlWords } from '../support/cli.ts';
 import { runCommand } from '../support/commands.ts';
-import { DESCRIPTION, request } from '../support/keys.ts';
+import { DESCRIPTION } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { tempFolder, testConfig, testDeps } from '../support/world.ts';
-
-const folder = tempFolder();
-const DATABASE_PATH = join(folder, 'profiles.db');
-const variables = { DATABASE_PATH };
-const db = openDatabase(DATABASE_PATH, 'serve');
-insertProfile(db);
-const pending = await request(createDeps(db, testConfig(variables)));
-db.$client.close();
-
-describe('bad input gets one sentence and the exit code of docs/commands.md', () => {
-  test('a locked database (exit code 75)', async () => {
-    const db = openDatabase(DATABASE_PATH, 'serve');
-    db.$client.run('BEGIN IMMEDIATE');
-    const run = await runCommand(['keys', 'withdraw', pending], { variables });
-    expect(run.stderr).toContain('locked');
-    expect(run.code).toBe(75);
-    db.$client.run('ROLLBACK');
-    db.$client.close();
-  }, 20_000);
-});
+import { tempFolder, testDeps } from '../support/world.ts';
 
 test('a bug is reported in one sentence, with a stack trace if LOG_LEVEL=debug, and never with its message', async () => {
-  const preload = join(folder, 'preload.ts');
+  const preload = join(tempFolder(), 'preload.ts');
   const fault = 'throw new TypeError("hunter2\\n    at ada@example.org", { cause: new Error("hunter2") })';
   writeFileSync(preload, `process.stdout.write = function planted() { ${fault}; };`);
   const run = (more: Record<string, string>, ...last: string[]) => {
@@ -108,6 +86,7 @@ describe('the actor in the history of a command', () => {
 
 test('a full disk is reported if it receives stdout', () => {
   const words = ['sh', '-c', '"$@" > /dev/full', 'sh', ...profilectlWords(['keys', 'list'])];
+  const variables = { DATABASE_PATH: testDeps().config.databasePath };
   const { exitCode, stderr } = Bun.spawnSync(words, { env: commandEnvironment(variables), stderr: 'pipe' });
   expect([exitCode, stderr.toString()]).toEqual([1, "The output can't be written (ENOSPC).\n"]);
 });

@@ -1,13 +1,14 @@
-import { afterAll, describe, expect, spyOn, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import fc from 'fast-check';
+import { blockOf } from '../../../server/http/transport.ts';
 import type { Reader } from '../../../shared/db/reader.ts';
+import { faultOf } from '../../../shared/errors.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { prepareVerifier } from '../../../shared/keys/verify.ts';
 import { systemRandom } from '../../../shared/random.ts';
-import { cleanEnvironment } from '../../support/cli.ts';
+import { countFailure, createFailureThrottle } from '../../../shared/throttle.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { issue, keyIn } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
@@ -19,11 +20,6 @@ import { testDeps } from '../../support/world.ts';
 
 // What many strangers can do at once, for a long time, or at random. test/server/wire.test.ts has single requests.
 
-// Runs before the server is stopped, which would wait for these connections.
-const sockets: Socket[] = [];
-afterAll(() => {
-  for (const socket of sockets) socket.destroy();
-});
 const server = await startTestServer();
 const secret = await prepare(server.deps);
 const MIB = 1_048_576;
@@ -83,44 +79,7 @@ function readAnswers(text: string): WireAnswer[] {
   }
 }
 
-/** Sends `first`, then `drop` repeatedly. `closed` is when the server closes it, in ms from its start. */
-function dribble(
-  first: string,
-  drop: string,
-  everyMs: number,
-): { socket: Socket; closed: Promise<number>; said: () => string } {
-  const startedAt = performance.now();
-  const { promise: closed, resolve } = Promise.withResolvers<number>();
-  let said = '';
-  const socket = connect(server.port, '127.0.0.1', () => socket.write(first));
-  const timer = setInterval(() => socket.write(drop), everyMs);
-  socket.on('data', (chunk) => {
-    said += chunk.toString('latin1');
-  });
-  socket.on('error', () => undefined);
-  socket.on('close', () => {
-    clearInterval(timer);
-    resolve(performance.now() - startedAt);
-  });
-  sockets.push(socket);
-  return { socket, closed, said: () => said };
-}
-
 const HEAD = 'GET /healthz HTTP/1.1\r\nHost: a\r\n';
-
-// Started first and checked last, because the runtime closes them after 10 s or more.
-const DRIBBLERS = {
-  'nothing at all': ['', ''],
-  'a request line': ['GET /health', 'a'],
-  'one header': [`${HEAD}X-A: `, 'a'],
-  'one header after another': [HEAD, 'X-A: b\r\n'],
-  'the headers of a second request': [`${HEAD}\r\n${HEAD}X-A: `, 'a'],
-  'a body': ['POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n', 'a'],
-  'chunks of a body': ['POST /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\na\r\n'],
-} as const;
-const dribbling = Object.entries(DRIBBLERS).flatMap(([name, [first, drop]]) =>
-  Array.from({ length: 30 }, () => ({ name, ...dribble(first, drop, 500) })),
-);
 
 /** Expects one of our whole responses, a redirect, or the runtime's own refusal, which has no body. */
 function expectLegal({ status, head, body }: { status: number; head: string; body: string }): void {
@@ -245,15 +204,23 @@ describe('many requests', () => {
     expect(await bombed.end()).toBe(0);
   });
 
-  test('the throttle counts a flood from 200 000 addresses in limited memory, and refuses each that fails too often', async () => {
-    const words = [process.execPath, join(import.meta.dir, 'strangers-child.ts')];
-    // Not with the settings of test processes, which keep freed memory.
-    const child = Bun.spawn(words, { env: cleanEnvironment(), stdout: 'pipe' });
-    const { failures, refused, used } = JSON.parse(await child.stdout.text());
-    process.stderr.write(`flood: ${failures} failures of 200 000 addresses, ${Math.round(used / MIB)} MiB\n`);
-    expect([failures, refused]).toEqual([1_700_000, 50_000]);
-    expect(used).toBeLessThan(64 * MIB);
-  }, 60_000);
+  test('the throttle counts a flood from 40 000 addresses in limited memory, and refuses each that fails too often', () => {
+    let now = 0;
+    const throttle = createFailureThrottle({ monotonicMs: () => now });
+    let largest = 0;
+    let refused = 0;
+    for (let address = 0; address < 40_000; address++) {
+      const [high, low] = [address >>> 8, address & 255];
+      const block = blockOf(address % 2 === 0 ? `2001:db8:${address.toString(16)}::1` : `10.0.${high}.${low}`);
+      for (let turn = 0; turn < (address % 8 > 5 ? 31 : 1); turn++) {
+        if (faultOf(() => countFailure(throttle, block)) !== null) refused++;
+      }
+      largest = Math.max(largest, throttle.latest.size + throttle.former.size);
+      now += 0.1;
+    }
+    expect(refused).toBe(10_000);
+    expect(largest).toBeLessThan(8_193);
+  });
 });
 
 describe('keys that do not work are indistinguishable', () => {
@@ -298,30 +265,3 @@ describe('keys that do not work are indistinguishable', () => {
     }
   });
 });
-
-test('a connection that sends slowly is dropped within 15 s, whatever it sends, and others are served', async () => {
-  const served = async () => {
-    const startedAt = performance.now();
-    expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
-    return performance.now() - startedAt;
-  };
-  const closings = Promise.all(dribbling.map(({ closed }) => closed));
-  let isDone = false;
-  void closings.then(() => {
-    isDone = true;
-  });
-  while (!isDone) {
-    expect(await served()).toBeLessThan(5_000);
-    await Bun.sleep(100);
-  }
-  const longest = Math.max(...(await closings));
-  process.stderr.write(
-    `dribbling: ${dribbling.length} connections, the last dropped after ${Math.round(longest)} ms\n`,
-  );
-  expect(longest).toBeLessThan(15_000);
-  for (const { name, said } of dribbling) {
-    const answers = readAnswers(said());
-    const wanted = { 'the headers of a second request': [200], 'a body': [405], 'chunks of a body': [405] }[name] ?? [];
-    expect([name, answers.map(({ status }) => status)]).toEqual([name, wanted]);
-  }
-}, 30_000);
