@@ -1,19 +1,22 @@
 import { afterAll, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { DAY_MS } from '../../shared/clock.ts';
+import { createDeps } from '../../shared/deps.ts';
 import { openDatabase } from '../../shared/files/open.ts';
+import { moveAndNotify } from '../../shared/keys/life.ts';
 import { keyRevision } from '../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { profilectl } from '../support/cli.ts';
-import { get, takeApart } from '../support/http.ts';
+import { get, serverOn, takeApart } from '../support/http.ts';
 import { request } from '../support/keys.ts';
 import { startServerProcess } from '../support/machine.ts';
-import { startSmtp } from '../support/mail.ts';
+import { sendDueMails, startSmtp } from '../support/mail.ts';
 import { ADA, fetchPage, SAME_ORIGIN, servePages } from '../support/pages.ts';
 import { enrol, signIn } from '../support/people.ts';
 import { importLines, insertProfile } from '../support/profiles.ts';
 import { prepare } from '../support/requests.ts';
-import { depsBeside, tempFolder, testConfig, testDeps } from '../support/world.ts';
+import { depsBeside, onBox, tempFolder, testClock, testConfig, testDeps } from '../support/world.ts';
 
 // What ends only after ten seconds: slow connections, a mail server that does not answer, a lock. All begin before the first test.
 
@@ -129,6 +132,25 @@ const isStopped = stopped.page(stopped.server).then(async (shown) => {
   return stopped.server.end('SIGTERM');
 });
 
+// A server that stops while its mail server has not answered yet.
+
+const begun = Promise.withResolvers<void>();
+const { url: MAIL_URL } = await startSmtp({
+  onMessage: () => {
+    begun.resolve();
+    return new Promise(() => {});
+  },
+});
+const clock = testClock(Date.now() - DAY_MS);
+const mailing = { ...testDeps({ clock }), clock };
+insertProfile(mailing.db);
+const rejected = await request(mailing);
+moveAndNotify(mailing, 'reject', { identifier: rejected, reason: 'No.', by: onBox('root') });
+clock.advance(DAY_MS);
+const hanging = testConfig({ DATABASE_PATH: mailing.config.databasePath, MAIL_URL, MAIL_FROM: 'keys@example.org' });
+const mailServer = await serverOn({ ...mailing, ...createDeps(mailing.db, hanging), clock });
+const isMailOver = begun.promise.then(mailServer.stop);
+
 // A command that finds the database locked.
 
 const locked = testDeps();
@@ -185,6 +207,14 @@ test('SIGTERM: an approval in progress is stored as not confirmed before the ser
     detail: { attempt: 1, reason: expect.stringContaining('The server was stopped') },
   });
   expect(server.printed()).toContain(`Key ${identifier} was approved, but did not become Active; its page says why.`);
+}, 60_000);
+
+test('a server stops although its mail server hangs, and the next one sends the mail', async () => {
+  await isMailOver;
+  const sent: string[] = [];
+  clock.advance(DAY_MS);
+  await sendDueMails(mailing, (_level, text) => void sent.push(text), false);
+  expect(sent).toEqual([`The rejection mail about key ${rejected} was sent.`]);
 }, 60_000);
 
 test('a command that finds the database locked gives up after ten seconds (exit code 75)', async () => {

@@ -1,10 +1,9 @@
 import { afterAll, expect, test } from 'bun:test';
-import { startServer } from '../../../server/main.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { showKey } from '../../../shared/keys/view.ts';
-import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
+import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
 import { request } from '../../support/keys.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/machine.ts';
 import { sendDueMails, startSmtp } from '../../support/mail.ts';
@@ -92,32 +91,3 @@ test.skipIf(NO_MOUNT !== null)(
   },
   60_000,
 );
-
-test('a server stops in time although its mail server hangs, and the next one sends the mail', async () => {
-  const begun = Promise.withResolvers<void>();
-  const held = Promise.withResolvers<void>();
-  const smtp = await startSmtp({
-    onMessage: () => {
-      begun.resolve();
-      return held.promise;
-    },
-  });
-  const deps = testDeps();
-  insertProfile(deps.db);
-  const identifier = await request(deps);
-  await profilectl(['keys', 'reject', identifier, '--reason', 'No.'], {
-    variables: { DATABASE_PATH: deps.config.databasePath },
-  });
-  const log = { write: () => undefined, drain: async () => undefined };
-  const hanging = createDeps(deps.db, testConfig(variablesOf(deps.config.databasePath, smtp.url)));
-  const server = await startServer(hanging, { port: 0, log });
-  afterAll(server.stop);
-  await begun.promise;
-  await server.stop();
-  const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + LATER_MS };
-  const sent: string[] = [];
-  const send = () => sendDueMails({ ...deps, clock }, (_level, text) => void sent.push(text), false);
-  await send();
-  expect(sent).toEqual([`The rejection mail about key ${identifier} was sent.`]);
-  held.resolve();
-}, 60_000);

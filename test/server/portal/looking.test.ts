@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { get } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
-import { ADA, fetchPage, ownerWorld, pageWorld, serverOfPages, signInOwner, visit } from '../../support/pages.ts';
+import { ADA, ask, fetchPage, ownerWorld, pageWorld, serverOfPages, signInOwner, visit } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 
 // Viewing pages changes nothing, and pages and the API accept only their own kind of credential.
@@ -18,8 +18,8 @@ test('a key is shown as expired at once, and nothing is stored for it, even whil
   other.run('BEGIN IMMEDIATE');
   const looks = async () => {
     const [list, page] = [
-      await visit(world, '/developers/keys', { cookie }),
-      await visit(world, `/developers/keys/${identifier}`, { cookie }),
+      await ask(world, '/developers/keys', { cookie }),
+      await ask(world, `/developers/keys/${identifier}`, { cookie }),
     ];
     expect([list.status, page.status]).toEqual([200, 200]);
     expect(list.body).toContain('0 of 3 keys used');
