@@ -92,8 +92,8 @@ const MAX_KEPT_CHARACTERS = 4 * 1_024 * 1_024;
 /** What an entry takes besides its texts, also if nothing was found. */
 const ENTRY_CHARACTERS = 128;
 
-/** How many names are remembered that were asked for once; a power of two. */
-const ONCE = 16_384;
+/** Hashes of names that were asked for, by their last bits; of all readers, because making it takes a millisecond. */
+const askedOnce = new Uint32Array(8_192);
 
 /** Something with a body, or nothing. */
 export type Keepable = { body: string | Buffer } | null;
@@ -105,7 +105,6 @@ export type Keepable = { body: string | Buffer } | null;
  */
 export function createKept<T extends Keepable>(reader: Reader): (name: string, read: (name: string) => T) => T {
   const kept = new Map<string, T>();
-  const once = new Uint32Array(ONCE);
   let characters = 0;
   let commits = -1;
   return (name, read) => {
@@ -118,11 +117,12 @@ export function createKept<T extends Keepable>(reader: Reader): (name: string, r
     if (known !== undefined) return known;
     const found = read(name);
     const hash = Bun.hash.xxHash32(name);
-    if (once[hash % ONCE] === hash) {
+    const slot = hash % askedOnce.length;
+    if (askedOnce[slot] === hash) {
       kept.set(name, found);
       characters += ENTRY_CHARACTERS + name.length + (found?.body.length ?? 0);
     }
-    once[hash % ONCE] = hash;
+    askedOnce[slot] = hash;
     return found;
   };
 }
