@@ -4,17 +4,15 @@ import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';
 import { createAuthenticator } from './support/authenticator.ts';
 import { BINARY as BUILT, BUILT_COMMIT, type Finished, LATE_JIT, NO_JIT, PROJECT } from './support/cli.ts';
-import { KEY, openTerminal } from './support/commands.ts';
 import { get } from './support/http.ts';
-import { DESCRIPTION } from './support/keys.ts';
 import { startServerProcess } from './support/machine.ts';
 import { challengeOn, fetchPage, userHandleOn } from './support/pages.ts';
 import { secretOf } from './support/people.ts';
-import { insertProfile } from './support/profiles.ts';
 import { ROUTES } from './support/requests.ts';
-import { tempFolder, testDeps } from './support/world.ts';
+import { tempFolder } from './support/world.ts';
 
-// The binary of `bun run build` alone, run in folders without any file of ours and with an empty PATH.
+// The binary of `bun run build` alone, run in folders without any file of ours and with an empty PATH. In `bun run test` it is also
+// what other tests start.
 
 const BINARY = BUILT ?? join(tempFolder(), 'profilectl');
 
@@ -31,16 +29,10 @@ async function run(folder: string, words: string[], variables: Record<string, st
   return { code: await child.exited, stdout, stderr };
 }
 
-const serve = (folder: string, words: string[], variables: Record<string, string>, listening?: RegExp) =>
-  startServerProcess(
-    {},
-    {
-      words: [BINARY, ...words],
-      cwd: folder,
-      environment: { PATH: '', ...LATE_JIT, ...variables },
-      ...(listening && { listening }),
-    },
-  );
+const serve = (cwd: string, variables: Record<string, string> = {}) => {
+  const environment = { PATH: '', PORT: '0', ...LATE_JIT, ...variables };
+  return startServerProcess({}, { words: [BINARY, 'serve'], cwd, environment });
+};
 
 describe('in an empty folder, with an empty PATH', () => {
   test('the binary is one file, without a path of the machine that built it', () => {
@@ -57,47 +49,10 @@ describe('in an empty folder, with an empty PATH', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('demo serves its sample profiles to the key in its mail, and leaves no files', async () => {
-    const folder = tempFolder();
-    const demo = await serve(folder, ['demo'], { TMPDIR: folder }, /running on (http:\S+) with 50 sample profiles/);
-    const [, mails = '', identifier = ''] = await demo.see(/^ {2}(\S+)\/\*-approval-(\w{8})\.eml$/m);
-    await demo.see(/Ctrl-C/);
-    const secret = secretIn(mails, identifier);
-    expect(await ask(demo.url, '/api/lookup/username/Ada', secret)).toMatchObject([200, { id: 7, username: 'Ada' }]);
-    expect(await ask(demo.url, '/api/leaderboard?limit=1', secret)).toMatchObject([200, { total: expect.any(Number) }]);
-    expect(await demo.end('SIGINT')).toBe(0);
-    expect(readdirSync(folder)).toEqual([]);
-  });
-
-  test('the whole life of a key: import, request, approve, lookup, revoke, 401', async () => {
-    const folder = tempFolder();
-    writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada","email":"ada@example.org"}\n');
-    writeFileSync(join(folder, 'settings.env'), 'MAIL_URL=file:mails\n', { mode: 0o600 });
-    const profilectl = async (...words: string[]) => {
-      const { code, stdout, stderr } = await run(folder, [...words, '--json', '--env-file', 'settings.env']);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      return JSON.parse(stdout);
-    };
-    expect(await profilectl('profiles', 'import', 'in.jsonl')).toMatchObject({ imported: 1, refused: [] });
-    const words = ['--profile', 'ada', '--name', 'Bot', '--description', DESCRIPTION, '--permission', 'api.lookup'];
-    const { identifier } = await profilectl('keys', 'request', ...words);
-    expect(await profilectl('keys', 'approve', identifier)).toMatchObject({ state: 'Active' });
-    const secret = secretIn(join(folder, 'mails'), identifier);
-    const server = await serve(folder, ['serve', '--env-file', 'settings.env'], { PORT: '0' });
-    expect(await ask(server.url, '/api/lookup/username/ADA', secret)).toMatchObject([200, { username: 'Ada' }]);
-    expect(await profilectl('keys', 'revoke', identifier, '--reason', 'Leaked.')).toMatchObject({ state: 'revoked' });
-    expect(await ask(server.url, '/api/lookup/username/ADA', secret)).toMatchObject([401, {}]);
-    expect(await server.end()).toBe(0);
-  });
-
   test('serve answers everything that needs no key from the binary, and admins can register passkeys and sign in with them', async () => {
     const folder = tempFolder();
     const site = { PUBLIC_URL: 'http://localhost:3000' };
-    const server = await serve(folder, ['serve'], {
-      PORT: '0',
-      CONTACT: 'https://example.org/report',
-      ...site,
-    });
+    const server = await serve(folder, { CONTACT: 'https://example.org/report', ...site });
     const open = ROUTES.filter(({ access, path }) => access === 'anyone' && path !== '/metrics');
     expect(open.length).toBeGreaterThan(2);
     for (const { path } of open) {
@@ -120,16 +75,6 @@ describe('in an empty folder, with an empty PATH', () => {
     expect((await send('/developers/admin/sign-in', sent)).status).toBe(303);
     expect((await send('/developers/admin/sign-in', sent)).status).toBe(403);
     expect(await server.end()).toBe(0);
-  });
-
-  test('prompts of the binary work in a terminal', async () => {
-    const { config, db } = testDeps();
-    insertProfile(db, { username: 'ada' });
-    const words = ['keys', 'request', '--profile', 'ada', '--db', config.databasePath];
-    const terminal = openTerminal(words, { PATH: '' }, (more) => [BINARY, ...more]);
-    await terminal.see('Name of the key');
-    terminal.type(KEY.ctrlC);
-    expect(await terminal.exited).toBe(130);
   });
 });
 
@@ -159,9 +104,9 @@ test('a hostile folder changes nothing: no bunfig.toml, .env, tsconfig.json, pac
     stderr: expect.stringMatching(/^There is no database at data\/profiles\.db/),
   });
   expect(await run(folder, ['profiles', 'import', 'profiles.jsonl'])).toMatchObject({ code: 0 });
-  const server = await serve(folder, ['serve'], { PORT: '0' });
+  const server = await serve(folder);
   expect(server.url).toStartWith('http://127.0.0.1:');
-  expect(await ask(server.url, '/readyz')).toEqual([200, { status: 'ok' }]);
+  expect((await get(server, '/readyz')).status).toBe(200);
   expect(await server.end()).toBe(0);
   expect(readdirSync(folder).sort()).toEqual([...before, 'data'].sort());
 
@@ -170,15 +115,3 @@ test('a hostile folder changes nothing: no bunfig.toml, .env, tsconfig.json, pac
   expect(await new Response(bun.stdout).text()).toBe('http\n');
   expect(readdirSync(folder)).toContain('marker');
 });
-
-/** The secret of a key in the mails of this folder. */
-function secretIn(folder: string, identifier: string): string {
-  const name = readdirSync(folder).find((file) => file.endsWith(`-approval-${identifier}.eml`)) ?? '';
-  const [secret = ''] = /plk_\w{8}_\w{38}/.exec(readFileSync(join(folder, name), 'utf8')) ?? [];
-  return secret;
-}
-
-async function ask(url: string, path: string, secret = ''): Promise<[number, unknown]> {
-  const answer = await get({ url }, path, secret);
-  return [answer.status, await answer.json()];
-}
