@@ -184,6 +184,32 @@ describe('mails without a secret', () => {
   }
 });
 
+/** What an operation writes, each of which may fail. */
+const WRITES = ['INSERT ON api_keys', 'UPDATE ON api_keys', 'INSERT ON events', 'INSERT ON mails'];
+
+test.each(ALL_OPERATIONS.filter(({ event, mailsSecret }) => event !== null && !mailsSecret))(
+  '$name stores all that belongs to it, or nothing',
+  async ({ name }) => {
+    const { deps, inputFor, act, traces } = await world();
+    const { $client } = deps.db;
+    const failed: string[] = [];
+    for (const [at, what] of WRITES.entries()) {
+      const input = await inputFor(name as Name, insertProfile(deps.db, { id: 10 + at }));
+      const before = traces();
+      $client.run(`CREATE TEMP TRIGGER broken BEFORE ${what} BEGIN SELECT RAISE(ABORT, 'broken'); END`);
+      const isDone = await act(name as Name, PEOPLE.operator, input).then(
+        () => true,
+        () => false,
+      );
+      $client.run('DROP TRIGGER broken');
+      if (isDone) continue;
+      failed.push(what);
+      expect([what, traces()]).toEqual([what, before]);
+    }
+    expect(failed.length).toBeGreaterThan(ALLOWED[name as Name].isMailed ? 2 : 1);
+  },
+);
+
 describe('an owner', () => {
   test('lists only their own keys, with or without filters, and sees the last uses of these only', async () => {
     const { deps, act } = await world();

@@ -173,6 +173,18 @@ describe('at the approval', () => {
     });
   }
 
+  test('the old key stays as it was if the successor can’t be stored, although the mail was sent', async () => {
+    const { deps, old, succeed, approve, endOf } = await world();
+    const identifier = await succeed();
+    const { $client } = deps.db;
+    $client.run(`CREATE TEMP TRIGGER broken BEFORE UPDATE ON api_keys WHEN new.state = 'Active' AND old.state = 'pending'
+      BEGIN SELECT RAISE(ABORT, 'broken'); END`);
+    await refusal(approve(identifier, { retireOldAtMs: inDays(deps, 7) }));
+    expect(mailedSecrets(deps, identifier)).toHaveLength(1);
+    expect([showKey(deps, identifier).state, endOf(old.identifier)]).toEqual(['pending', null]);
+    expect(keyHistory(deps, old.identifier).at(-1)?.event).toBe('approved');
+  });
+
   test('if the old key’s expiry is changed while the mail is being sent, the earlier one wins', async () => {
     const { deps, old, succeed, approve, endOf } = await world();
     const identifier = await succeed();
