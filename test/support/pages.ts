@@ -113,11 +113,6 @@ export function sentAgain(page: string): [name: string, value: string][] {
   return [...fields].map(([, name = '', value = '']) => [name, unescaped(value)]);
 }
 
-/** A sentence of a page without the narrow spaces between thousands, as other doors print it. */
-export function plainNumbers(sentence: string): string {
-  return sentence.replace(/(?<=\d)\u202f(?=\d{3})/g, '');
-}
-
 /** The headers of a form sent by a page of this site. */
 export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' };
 
@@ -225,29 +220,11 @@ export function useKey({ db, clock }: Deps, identifier: string, days: number, ma
 /** A signed-in admin: the Cookie header and the passkey. */
 export type SignedInAdmin = { cookie: string; authenticator: Authenticator };
 
-/** Pages at a base URL where passkeys work, with a profile `ada`. */
-export async function adminWorld(variables: Record<string, string> = {}): Promise<PageWorld> {
-  const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000', ...variables });
-  insertProfile(world.access.db, { id: 7, username: 'ada', email: 'ada@example.org' });
-  return world;
-}
-
 /** Adds an admin and signs in, without using the passkey for it. */
 export async function signInAdmin({ access }: Pick<PageWorld, 'access'>, name: string): Promise<SignedInAdmin> {
   const authenticator = await enrol(access, name);
   const token = signedIn(access, { profileId: null, adminId: findAdmin(access.db, name).id });
   return { cookie: `session=${token}`, authenticator };
-}
-
-/** What the last form of a page sends. */
-export type Fields = Record<string, string> | [string, string][];
-
-/** The hidden fields of a page's last form, as it would send them. */
-export function hiddenIn({ body }: PageAnswer): [string, string][] {
-  const last = body.slice(body.lastIndexOf('<form', body.lastIndexOf('</main>')));
-  return [...last.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(
-    ([, name = '', value = '']) => [name, unescaped(value)],
-  );
 }
 
 /** The challenge that a page asks a passkey to sign. */
@@ -262,48 +239,6 @@ export function userHandleOn(page: Pick<PageAnswer, 'body'>): string {
 
 function optionsOn({ body }: Pick<PageAnswer, 'body'>): { challenge: string; user?: { handle: string } } {
   return JSON.parse(unescaped(/data-options="([^"]*)"/.exec(body)?.[1] ?? '{}'));
-}
-
-/** The version of a key that its page shows, as the page's forms send it. */
-export async function shownTo(
-  world: Pick<PageWorld, 'services'>,
-  { cookie }: SignedInAdmin,
-  identifier: string,
-): Promise<string> {
-  const page = await ask(world, `/developers/admin/keys/${identifier}`, { cookie });
-  return /name="shown" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
-}
-
-/** Sends a form of decisions on a key, and does not wait for background work. */
-export function sendDecision(
-  world: Pick<PageWorld, 'services'>,
-  { cookie }: SignedInAdmin,
-  identifier: string,
-  form: Sent['form'],
-): Promise<PageAnswer> {
-  return ask(world, `/developers/admin/keys/${identifier}/decide`, { cookie, ...(form && { form }) });
-}
-
-/** Decides on a key as its page shows it now. */
-export async function decideAs(
-  world: Pick<PageWorld, 'services'>,
-  admin: SignedInAdmin,
-  identifier: string,
-  fields: [string, string][],
-): Promise<PageAnswer> {
-  return sendDecision(world, admin, identifier, [...fields, ['shown', await shownTo(world, admin, identifier)]]);
-}
-
-/** A page as a person reads it, without its markup. */
-export function textOf({ body }: PageAnswer): string {
-  return unescaped(
-    body
-      .slice(body.indexOf('<main'))
-      .replace(/<script[\s\S]*?<\/script>/g, '')
-      .replace(/<\/?(bdi|code|span|time|strong|a)\b[^>]*>/g, '')
-      .replace(/<[^>]*>/g, ' ')
-      .replace(/\s+/g, ' '),
-  );
 }
 
 /** The button that approves a request on its page. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { issue, request } from '../../../support/keys.ts';
-import { adminWorld, decideAs, pageWorld, sentAgain, signInAdmin, signInOwner, visit } from '../../../support/pages.ts';
+import { adminPages, pageWorld, sentAgain, signInOwner, visit } from '../../../support/pages.ts';
 import { importLines } from '../../../support/profiles.ts';
 import { PAGES } from '../../../support/requests.ts';
 
@@ -54,25 +54,19 @@ test('a hundred refused forms of 60 KB of "e-mail" are offered again unchanged, 
 }, 10_000);
 
 test('texts of owners and admins never become markup on an admin’s page, including confirmations', async () => {
-  const world = await adminWorld();
-  const { access } = world;
+  const { access, get, signIn } = await adminPages();
   const text = `"'><script>mark()<img src=x>`;
-  const admin = await signInAdmin(world, text);
-  const other = await signInAdmin(world, `${text}2`);
+  const [admin, other] = [await signIn(text), await signIn(`${text}2`)];
   const asked = { profile: 'ada', name: text, description: MARK.repeat(2), expectedUsage: MARK };
   const { identifier: old } = await issue(access, asked);
   const identifier = await request(access, { ...asked, successorOf: old });
   const rejected = await request(access, asked);
-  await decideAs(world, other, rejected, [
-    ['operation', 'reject'],
-    ['reason', MARK],
-  ]);
+  const asking = await other.press(await other.see(`/keys/${rejected}`), 'Reject…');
+  await other.press(asking, 'Reject it', { reason: MARK });
   const pages = ['', '/keys?state=all', '/people', '/log', `/keys/${old}`, `/keys/${identifier}`, `/keys/${rejected}`];
   const seen = [
-    ...(await Promise.all(
-      pages.map((path) => visit(world, `/developers/admin${path}`, { ...admin, headers: { 'user-agent': MARK } })),
-    )),
-    await decideAs(world, admin, old, [['operation', 'revoke']]),
+    ...(await Promise.all(pages.map((path) => get(`/developers/admin${path}`, admin.cookie, { 'user-agent': text })))),
+    await admin.press(await admin.see(`/keys/${old}`), 'Revoke…'),
   ];
   for (const { status, body } of seen) {
     expect([status, body.match(/<script>mark|<img src=x|<\/title><script/)]).toEqual([200, null]);
