@@ -155,6 +155,7 @@ function oddValues(input: string, schema: z.core.$ZodType): unknown[] {
   if (input === 'successorOf') return [UNKNOWN];
   if (kind === 'permissions') return [['api.leaderboard', 'api.lookup', 'api.lookup'], []];
   if (bounds === undefined || kind === 'hidden') return [];
+  if (!(input in SAMPLES)) throw new Error(`SAMPLES has no ${input}.`);
   const good = String(SAMPLES[input]);
   return [` \r\n${good}\r\nCRLF\rCR\nLF\r\r\n `, kind === 'url' ? 'ftp://example.org' : `${good}\u0007`];
 }

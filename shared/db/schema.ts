@@ -322,6 +322,7 @@ export type KeyChanges = {
 
 /** What an entry says besides who, when and about what. The erasure of a profile blanks that of its keys. */
 export type EventData = {
+  /** What the actor wrote. */
   reason?: string;
   nameBefore?: string;
   nameAfter?: string;

@@ -35,6 +35,7 @@ import {
   reachableAddress,
   readKey,
   readOwnerById,
+  refuseErased,
   refuseState,
   refuseUnlikeKey,
   slotHolders,
@@ -130,10 +131,11 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
   return writeNow(deps, (tx, nowMs) => {
     refuseUnlikeKey(tx, identifier, by);
     const key = readKey(tx, identifier);
-    if (key.profileId === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
-    if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, key.profileId), 'edited', nowMs);
+    const { profileId } = key;
+    refuseErased(identifier, profileId);
+    if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, profileId), 'edited', nowMs);
     tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
-    noteSearched(tx, key.profileId);
+    noteSearched(tx, profileId);
     addKeyEvent(tx, key, { by, atMs: nowMs }, 'edited', { nameBefore: key.name, nameAfter: name });
     return { identifier, mailIds: [], warning: null };
   });

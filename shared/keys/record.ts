@@ -115,6 +115,11 @@ export function addKeyEvent(
   return addEvent(tx, act, { subject: 'key', event, about: identifier, profileId, data });
 }
 
+/** Throws `refused` if the key has no profile any more. */
+export function refuseErased(identifier: string, profile: string | number | null): asserts profile is string | number {
+  if (profile === null) throw new AppError('refused', `Key ${identifier} was erased with its profile.`);
+}
+
 /** Throws `refused` if the key is in none of the states `from`; null allows all. */
 export function refuseState(
   { identifier, state }: { identifier: string; state: KeyState },

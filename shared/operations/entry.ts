@@ -4,7 +4,7 @@ import type { KeyEventName, KeyState } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { FIELDS, parseInput } from '../keys/fields.ts';
 import { factsOf } from '../keys/inputs.ts';
-import { refuseState } from '../keys/record.ts';
+import { refuseErased, refuseState } from '../keys/record.ts';
 import type { KeyView } from '../keys/view.ts';
 
 // The type of an operation; `shared/operations.ts` is the table of all.
@@ -66,7 +66,7 @@ export type Operation<Input extends object, Output> = {
   from: readonly KeyState[] | null;
   /** The entry that it adds to the key's history; null if it changes nothing. */
   event: KeyEventName | null;
-  /** Made from `FIELDS` in `keys/fields.ts`. */
+  /** Made from `FIELDS` in `keys/fields.ts`; an input of this operation alone may stand in its entry. */
   input: z.ZodObject;
   /** Replaces {@link input} for kinds of person of whom more is required. */
   inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
@@ -114,6 +114,7 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     mailsSecret: false,
     defaults: () => Object.fromEntries(Object.keys(input.shape).map((one) => [one, null])),
     check: (_deps, key) => {
+      if (event !== null) refuseErased(key.identifier, key.profile);
       refuseState(key, from, event);
       return [];
     },
@@ -124,6 +125,11 @@ export function operation<Shape extends z.ZodRawShape, Output>(
       return act(deps, actor, parseInput(input, sent));
     },
   };
+}
+
+/** Whether a key's state allows an operation; nothing changes a key that was erased with its profile. */
+export function allows({ from, event }: AnyOperation, { state, profile }: KeyView): boolean {
+  return (from === null || from.includes(state)) && (event === null || profile !== null);
 }
 
 /** The schema of an operation's input for a kind of person. */

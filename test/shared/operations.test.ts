@@ -6,10 +6,10 @@ import { moveAndNotify } from '../../shared/keys/life.ts';
 import { identifierOfSecret } from '../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { readLog } from '../../shared/log.ts';
-import type { AnyOperation } from '../../shared/operations/entry.ts';
+import { type AnyOperation, allows } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
 import { copyKey, DESCRIPTION, insertKeyAs, issue, keyIn, mails, request } from '../support/keys.ts';
-import { insertProfile } from '../support/profiles.ts';
+import { eraseProfile, insertProfile } from '../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../support/world.ts';
 
 // Who may do what with which keys, tested through `perform`, which every door calls.
@@ -281,6 +281,19 @@ describe('an owner', () => {
     expect((await refusal(act('show', PEOPLE.owner, { identifier }))).code).toBe('not_found');
     await act('show', PEOPLE.operator, { identifier });
   });
+});
+
+test('nothing changes a key that was erased with its profile, which doors know before they ask', async () => {
+  for (const operation of ALL_OPERATIONS.filter(({ name, event }) => event !== null && name !== 'request')) {
+    const { deps, inputFor, act } = await world();
+    const input = await inputFor(operation.name as Name, OWN);
+    const identifier = String(input.identifier);
+    eraseProfile(deps, 'user1', PEOPLE.operator);
+    const key = showKey(deps, identifier);
+    expect([operation.name, allows(operation, key)]).toEqual([operation.name, false]);
+    expect((await refusal(async () => operation.check(deps, key))).code).toBe('refused');
+    expect((await refusal(act(operation.name as Name, PEOPLE.operator, input))).code).toBe('refused');
+  }
 });
 
 test('a key with an older identifier, whose characters new ones avoid, can be shown, approved and verified', async () => {

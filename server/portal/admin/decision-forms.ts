@@ -2,7 +2,7 @@ import { faultOf } from '../../../shared/errors.ts';
 import { factsOf, formNameOf, type InputFacts, isLongText, typedText } from '../../../shared/keys/inputs.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
-import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { type AnyOperation, allows } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
 import { buttonLook, type Faults, hiddenField, inputField, NO_FAULTS, type Option } from '../html/fields.ts';
@@ -27,23 +27,22 @@ export function needsReason(operation: AnyOperation): boolean {
 type Shown = { key: KeyView; revision: string; typed: Form | null; faults: Faults };
 
 /**
- * The forms of the decisions that are possible now, with their buttons side by side, and why others are not; empty if the key's
- * state allows no decision. The next page asks for a reason.
+ * The forms of the decisions that are possible now, with their buttons side by side, and why others are not; null if the key
+ * allows no decision. The next page asks for a reason.
  */
-export function decisionForms(context: PageContext, shown: Shown): Html {
-  const { state } = shown.key;
-  const all = DECISIONS.filter(({ from }) => from === null || from.includes(state)).map((operation) => ({
+export function decisionForms(context: PageContext, shown: Shown): Html | null {
+  const all = DECISIONS.filter((operation) => allows(operation, shown.key)).map((operation) => ({
     operation,
     fault: faultOf(() => operation.check(context.access, shown.key)),
   }));
-  if (all.length === 0) return html``;
+  if (all.length === 0) return null;
   const refused = all.flatMap(({ operation: { texts }, fault }) =>
     fault === null
       ? []
       : [html`<p class="warn">“${texts.button}” is not possible right now. ${pageSentence(fault)}</p>\n`],
   );
   const possible = all.filter(({ fault }) => fault === null).map(({ operation }) => operation);
-  const isPending = state === 'pending';
+  const isPending = shown.key.state === 'pending';
   // The buttons stand outside of the forms.
   const buttons = possible.map((operation) => {
     const { name, texts, mailsSecret } = operation;

@@ -46,13 +46,14 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performFor(context, OPERATIONS.usage, { identifier }) : null;
   const others = await otherKeys(context, key);
+  const decision = decisionForms(context, { key, revision, typed, faults });
   const name = key.name === '' ? 'An erased key' : key.name;
   const move = lastMove(key, history);
   return {
     title: name,
     where: sectionOf(key),
     scripts: [countScript, ...attempt.scripts],
-    body: html`${isSlotHolder(key) ? html`<a class="skip" href="#decide">To the decision</a>` : ''}${errorSummary(faults)}
+    body: html`${decision === null ? '' : html`<a class="skip" href="#decide">To the decision</a>`}${errorSummary(faults)}
 ${crumbs(context, key)}<div class="head"><div><h1>${userText(name)}</h1>
 <p class="meta">${stateParts(key, move, nowMs).map((part) => html`<span>${part}</span>`)}<span><code data-copy="the identifier">${identifier}</code></span></p></div></div>${reasonOf(move)}
 ${attempt.body}
@@ -67,7 +68,7 @@ ${usage === null ? '' : usageChart(usage, `Last ${usage.days.length} days`)}
 ${others.below}
 <details><summary class="soft">History (${numberText(history.length)})</summary>${historyList(history, nowMs)}</details>
 </div>
-${decisionForms(context, { key, revision, typed, faults })}</div>
+${decision ?? ''}</div>
 </div>`,
   };
 }
@@ -81,7 +82,9 @@ function stateParts(key: KeyView, move: HistoryView | undefined, nowMs: number):
   }
   if (state === 'Active' || move === undefined) return [stateTag(key), ...ending];
   const atMs = Date.parse(move.at);
-  const when = isSlotHolder(key) ? html`for ${durationSince(atMs, nowMs)}` : relativeTime(atMs, nowMs);
+  const when = SLOT_HOLDERS.some((one) => one === state)
+    ? html`for ${durationSince(atMs, nowMs)}`
+    : relativeTime(atMs, nowMs);
   const by = state === 'pending' ? '' : html` by ${move.by}`;
   return [html`${stateTag(key)} ${when}${by}`, ...ending];
 }
@@ -132,8 +135,4 @@ async function otherKeys(context: PageContext, { identifier, profile }: KeyView)
     facts: [['Other keys', html`<a href="#others">${counts}</a>`]] satisfies ShownFact[],
     below: html`<section aria-labelledby="others"><h2 id="others">Other keys of this profile</h2>${list}</section>`,
   };
-}
-
-function isSlotHolder({ state }: KeyView): boolean {
-  return SLOT_HOLDERS.some((one) => one === state);
 }

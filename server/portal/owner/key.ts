@@ -1,4 +1,5 @@
 import type { KeyView } from '../../../shared/keys/view.ts';
+import { allows } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
 import { type Html, html, userText } from '../../html.ts';
 import {
@@ -57,12 +58,12 @@ ${state === 'pending' ? '' : html`<details><summary class="soft">What was asked 
 }
 
 /** Links to the actions that this state allows; each leads to a page that asks for confirmation. */
-function actions(context: PageContext, { identifier, state }: KeyView, isBanned: boolean): Html[] {
+function actions(context: PageContext, key: KeyView, isBanned: boolean): Html[] {
   return OWNERS_ACTIONS.filter(
-    ([{ from, who }]) => (from === null || from.includes(state)) && !(isBanned && who.owner === 'own, unless banned'),
+    ([operation]) => allows(operation, key) && !(isBanned && operation.who.owner === 'own, unless banned'),
   ).map(
     ([{ texts, isDangerous }, { path }]) =>
-      html`<a class="button" href="${ownKeyPath(context, identifier)}/${path}">${texts.button}${isDangerous ? '…' : ''}</a>`,
+      html`<a class="button" href="${ownKeyPath(context, key.identifier)}/${path}">${texts.button}${isDangerous ? '…' : ''}</a>`,
   );
 }
 

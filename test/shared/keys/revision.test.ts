@@ -5,13 +5,14 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
-import { DECISIONS, OPERATIONS, perform } from '../../../shared/operations.ts';
+import type { AnyOperation } from '../../../shared/operations/entry.ts';
+import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../../shared/operations.ts';
 import { profileRevision } from '../../../shared/profiles/find.ts';
 import { endAllSignIns, readSignIn } from '../../../shared/sign-in/sessions.ts';
-import { approveKey, DESCRIPTION, issue, mails, request, waitingWhile } from '../../support/keys.ts';
+import { approveKey, DESCRIPTION, issue, keyIn, mails, request, waitingWhile } from '../../support/keys.ts';
 import { enrol, ownerOf, signedIn, signIn } from '../../support/people.ts';
 import { changeByHand, eraseProfile, importLines, insertProfile } from '../../support/profiles.ts';
-import { onBox, refusal, testDeps } from '../../support/world.ts';
+import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const SIGNED_OUT = 'You are no longer signed in; nothing was done.';
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
@@ -50,36 +51,23 @@ test('every change that matters to a request refuses a decision on what was show
 });
 
 describe('an operation is refused, and writes nothing,', () => {
-  const REQUEST = { profile: 'ada', name: 'Another', description: DESCRIPTION, permissions: ['api.lookup' as const] };
+  /** The operations that change keys. */
+  const CHANGING = ALL_OPERATIONS.filter(({ event }) => event !== null);
 
-  const OPERATION_CASES: [
-    string,
-    'pending' | 'Active' | 'profile',
-    (deps: Deps, by: Person, identifier: string) => unknown,
-  ][] = [
-    ['approve', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.approve, { identifier })],
-    [
-      'reject',
-      'pending',
-      (deps, by, identifier) => perform(deps, by, OPERATIONS.reject, { identifier, reason: 'No.' }),
-    ],
-    ['withdraw', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.withdraw, { identifier })],
-    ['edit', 'pending', (deps, by, identifier) => perform(deps, by, OPERATIONS.edit, { identifier, name: 'Other' })],
-    [
-      'change',
-      'Active',
-      (deps, by, identifier) => perform(deps, by, OPERATIONS.change, { identifier, permissions: ['api.leaderboard'] }),
-    ],
-    ['revoke', 'Active', (deps, by, identifier) => perform(deps, by, OPERATIONS.revoke, { identifier, reason: 'No.' })],
-    ['request', 'profile', (deps, by) => perform(deps, by, OPERATIONS.request, { ...REQUEST, profileId: 7 })],
-  ];
-
-  async function world() {
-    const deps = testDeps({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
+  /** A profile, with a key in the first state that allows this operation, unless it requests one. */
+  async function world(operation: AnyOperation) {
+    const { name, from } = operation;
+    const clock = testClock();
+    const deps = { ...testDeps({ clock, variables: { PUBLIC_URL: 'http://localhost:3000' } }), clock };
     await importLines(deps, [ADA]);
-    const pending = await request(deps, { profile: 'ada' });
-    const { identifier: active } = await issue(deps, { profile: 'ada' });
-    const identifiers = { pending, Active: active, profile: '' };
+    const about =
+      name === 'request'
+        ? { profile: 'ada', profileId: 7 }
+        : { identifier: await keyIn(from?.[0] ?? 'pending', deps, 'ada') };
+    const values = { name: 'Other', description: DESCRIPTION, permissions: ['api.leaderboard'], reason: 'No.' };
+    const act = (by: Person, late: Deps = deps) => perform(late, by, operation, { ...values, ...about });
+    const revision = () =>
+      about.identifier === undefined ? profileRevision(deps.db, 7) : keyRevision(deps.db, about.identifier);
     const snapshot = () =>
       JSON.stringify([
         ...['api_keys', "events WHERE subject = 'key'", 'key_attempts', 'mails'].map((table) =>
@@ -87,22 +75,20 @@ describe('an operation is refused, and writes nothing,', () => {
         ),
         mails(deps),
       ]);
-    return { deps, identifiers, snapshot };
+    return { deps, about, act, revision, snapshot };
   }
 
-  for (const [name, about, act] of OPERATION_CASES) {
-    test(`if what the operator or an admin was shown has changed: ${name}`, async () => {
-      const { deps, identifiers, snapshot } = await world();
-      const identifier = identifiers[about];
-      const shown = about === 'profile' ? profileRevision(deps.db, 7) : keyRevision(deps.db, identifier);
-      if (about === 'Active') {
-        await perform(deps, onBox('root'), OPERATIONS.change, { identifier, expiresAtMs: Date.now() + DAY_MS });
-      } else await importLines(deps, [{ ...ADA, username: 'countess' }]);
+  for (const operation of CHANGING) {
+    test(`if what the operator or an admin was shown has changed: ${operation.name}`, async () => {
+      const { deps, about, act, revision, snapshot } = await world(operation);
+      const shown = revision();
+      if (about.identifier === undefined) await importLines(deps, [{ ...ADA, username: 'countess' }]);
+      else await perform(deps, onBox('root'), OPERATIONS.edit, { identifier: about.identifier, name: 'Newer' });
       const before = snapshot();
       const people: Person[] = [{ kind: 'operator', name: 'ada', shown }];
-      if (DECISIONS.some((one) => one.name === name)) people.push({ kind: 'admin', name: 'Grace', shown });
+      if (DECISIONS.includes(operation)) people.push({ kind: 'admin', name: 'Grace', shown });
       for (const person of people) {
-        const error = await refusal(async () => act(deps, person, identifier));
+        const error = await refusal(async () => act(person));
         expect([error.code, error.message]).toEqual([
           'changed_since',
           expect.stringMatching(
@@ -111,29 +97,26 @@ describe('an operation is refused, and writes nothing,', () => {
         ]);
         expect(snapshot()).toBe(before);
       }
-      const now = about === 'profile' ? profileRevision(deps.db, 7) : keyRevision(deps.db, identifier);
-      await act(deps, { kind: 'operator', name: 'ada', shown: now }, identifier);
+      await act({ kind: 'operator', name: 'ada', shown: revision() });
       expect(snapshot()).not.toBe(before);
     });
   }
 
-  const ADMIN_CASES = OPERATION_CASES.filter(([name]) => DECISIONS.some((one) => one.name === name));
-  for (const [name, about, act] of ADMIN_CASES) {
-    test(`if the admin was removed: ${name}`, async () => {
-      const { deps, identifiers, snapshot } = await world();
+  for (const operation of DECISIONS) {
+    test(`if the admin was removed: ${operation.name}`, async () => {
+      const { deps, act, snapshot } = await world(operation);
       const signInId = (await signIn(deps, await enrol(deps, 'Grace'))).session.id;
       const grace = { kind: 'admin', name: 'Grace', signInId } as const;
       const before = snapshot();
       const late = waitingWhile(deps, () => void removeAdmin(deps, findAdmin(deps.db, 'Grace'), onBox('root')));
-      const error = await refusal(async () => act(late, grace, identifiers[about]));
+      const error = await refusal(async () => act(grace, late));
       expect([error.code, error.message]).toEqual(['signed_out', SIGNED_OUT]);
       expect(snapshot()).toBe(before);
     });
   }
 
-  const OWNER_CASES = OPERATION_CASES.filter(([name]) => ['withdraw', 'edit', 'revoke', 'request'].includes(name));
-  for (const [name, about, act] of OWNER_CASES) {
-    test(`if the owner’s sign-in has ended, which a new username does not cause: ${name}`, async () => {
+  for (const operation of CHANGING.filter(({ who }) => who.owner !== 'none')) {
+    test(`if the owner’s sign-in has ended, which a new username does not cause: ${operation.name}`, async () => {
       const ends: [isEnd: boolean, change: (deps: Deps) => unknown][] = [
         [true, (deps) => changeByHand(deps, 'ada', { email: 'new@example.org' })],
         [true, (deps) => endAllSignIns(deps, ownerOf(7))],
@@ -147,7 +130,7 @@ describe('an operation is refused, and writes nothing,', () => {
         [false, (deps) => changeByHand(deps, 'ada', { username: 'countess', email: 'ADA@example.org' })],
       ];
       for (const [isEnd, change] of ends) {
-        const { deps, identifiers, snapshot } = await world();
+        const { deps, act, snapshot } = await world(operation);
         const signInId = readSignIn(deps, signedIn(deps, ownerOf(7)))?.id as number;
         const owner = { kind: 'owner', name: 'owner', profileId: 7, signInId } as const;
         let before = '';
@@ -156,7 +139,7 @@ describe('an operation is refused, and writes nothing,', () => {
           change(deps);
           before = snapshot();
         });
-        const acting = refusal(async () => act(late, owner, identifiers[about]));
+        const acting = refusal(async () => act(owner, late));
         if (!isEnd) {
           await expect(acting).rejects.toThrow('It was not refused.');
           expect(snapshot()).not.toBe(before);
