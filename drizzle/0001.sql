@@ -252,7 +252,7 @@ CREATE TABLE "api_keys" (
 	CONSTRAINT "api_keys_expected_usage" CHECK(length(`expected_usage`) <= 1000),
 	CONSTRAINT "api_keys_secret" CHECK((`state` IN ('Active', 'suspended')) = (`secret_hash` IS NOT NULL)),
 	CONSTRAINT "api_keys_secret_hash" CHECK(length(`secret_hash`) = 32),
-	CONSTRAINT "api_keys_grant" CHECK(`state` NOT IN ('Active', 'suspended', 'revoked') OR (`permissions` IS NOT NULL AND `rate_limits` IS NOT NULL)),
+	CONSTRAINT "api_keys_grant" CHECK(`state` IN ('pending', 'rejected', 'withdrawn') OR (`permissions` IS NOT NULL AND `rate_limits` IS NOT NULL)),
 	CONSTRAINT "api_keys_decided" CHECK((`state` = 'pending') = (`decided_at` IS NULL)),
 	CONSTRAINT "api_keys_attempt_number" CHECK(`attempt_number` >= 0)
 ) STRICT;

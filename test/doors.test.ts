@@ -118,7 +118,7 @@ const byDecision: Door = async (operation, about, odd) => {
   const path = `/developers/admin/keys/${about.identifier}`;
   const fields = fieldsOf(operation, 'admin', inputOf(operation, about, odd));
   const shown = shownIn(await get(path, grace.cookie));
-  const form: [string, string][] = [['operation', operation.name], ...fields, ['shown', shown]];
+  const form: [string, string][] = [['operation', operation.name], ...fields, ['shown', shown], ['sure', 'yes']];
   return sentenceOf(await post(`${path}/decide`, form, grace.cookie));
 };
 
@@ -138,7 +138,7 @@ const byQueue: Door = async (operation, about, odd) => {
     ['shown', `${one} ${keyRevision(deps.db, one)}`],
   ]);
   const texts = fieldsOf(operation, 'admin', inputOf(operation, about, odd));
-  const form = [...chosen, ...texts, [operation.name, ''] as [string, string]];
+  const form: [string, string][] = [...chosen, ...texts, [operation.name, ''], ['sure', 'yes']];
   return sentenceOf(await post('/developers/admin/decide', form, grace.cookie));
 };
 

@@ -81,7 +81,7 @@ export type Operation<Input extends object, Output> = {
   texts: Texts;
   /** Whether omitted inputs keep the key's present values. */
   keepsRest: boolean;
-  /** Whether it ends or refuses something. */
+  /** Whether it ends or refuses something, so that pages ask once more. */
   isDangerous: boolean;
   /** Whether `act` only starts it and returns an {@link Unfinished}, whose `finish` mails a secret. */
   mailsSecret: boolean;

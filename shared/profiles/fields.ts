@@ -276,12 +276,9 @@ export const Line = z.strictObject({ ...schemasOf(FIELDS, 'line'), deleted: flag
 /** A parsed line. */
 export type Line = z.output<typeof Line>;
 
-/** The fields that a profile need not have. */
-type Nullable = 'authId' | 'email' | 'discordID';
-
 /** A whole profile, as a line of an export. Optional fields of links without a value are absent. */
 export type Profile = {
-  [F in FieldName]: NonNullable<Line[F]> | (F extends Nullable ? null : never);
+  [F in FieldName]: NonNullable<Line[F]> | Extract<ReturnType<(typeof FIELDS)[F]['absent']>, null>;
 };
 
 /** The public fields, in the order of a SimplifiedProfile. */

@@ -16,7 +16,7 @@ import { doneAt } from '../requests/answers.ts';
 import { allValues, oneValue } from '../requests/form.ts';
 import { formFields, formRefusal, performFor, readFields, whatStops } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
-import { longFields, needsReason } from './decision-forms.ts';
+import { longFields } from './decision-forms.ts';
 import { showAdminKey } from './key.ts';
 import { type Decided, outcomesQuery } from './outcomes.ts';
 import { ADMIN_KEYS_PATH, adminKeyPath, QUEUE_PATH, sectionOf } from './parts.ts';
@@ -30,6 +30,9 @@ const MAX_MAILS = 5;
 
 const REFUSED = 'refused_form' as const;
 
+/** The field with which the page that asks once more answers. */
+const SURE = 'sure';
+
 /** `POST /developers/admin/keys/:identifier/decide`: decides on one key. Throws `not_found`. */
 export async function decide(context: PageContext): Promise<Outcome> {
   const { access, form, params } = context;
@@ -37,8 +40,8 @@ export async function decide(context: PageContext): Promise<Outcome> {
   const operation = DECISIONS.find(({ name }) => name === oneValue(form, 'operation'));
   if (operation === undefined) throw new AppError('bad_form');
   const { values, faults } = readFields(formFields(operation, 'admin'), form, context.nowMs);
-  const reasons = longFields(operation).map(([input, schema]) => formNameOf(input, schema));
-  const ofPage = new Map([...faults].filter(([name]) => !reasons.includes(name)));
+  const askedThere = longFields(operation).map(([input, schema]) => formNameOf(input, schema));
+  const ofPage = new Map([...faults].filter(([name]) => !askedThere.includes(name)));
   if (ofPage.size > 0) return { ...(await showAdminKey(context, form, ofPage)), refusal: REFUSED };
   /** The page that asks once more; if the decision is no longer possible, that of the key. */
   const askOnce = async (wrong: Faults): Promise<Page> => {
@@ -56,14 +59,14 @@ export async function decide(context: PageContext): Promise<Outcome> {
       ],
     });
   };
-  if (!reasons.every((name) => form.has(name))) return askOnce(NO_FAULTS);
+  if (operation.isDangerous && !form.has(SURE)) return askOnce(NO_FAULTS);
   if (faults.size > 0) return { ...(await askOnce(faults)), refusal: REFUSED };
   try {
     finishAll(context, await carryOut(context, operation, { ...values, identifier }, oneValue(form, 'shown')));
   } catch (error) {
     const { sentence, ...refused } = formRefusal(error);
     const wrong = new Map([['', sentence]]);
-    return { ...(await (needsReason(operation) ? askOnce(wrong) : showAdminKey(context, form, wrong))), ...refused };
+    return { ...(await (operation.isDangerous ? askOnce(wrong) : showAdminKey(context, form, wrong))), ...refused };
   }
   return REQUEST_DECISIONS.includes(operation)
     ? { seeOther: `${QUEUE_PATH}?${outcomesQuery({ decided: [identifier], changed: [], refused: [] })}` }
@@ -84,12 +87,12 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
     return { ...(await showQueue(context, new Map([['', 'Choose at least one request.']]))), refusal: REFUSED };
   }
   const { values, faults } = readFields(longFields(operation), form, context.nowMs);
-  if (faults.size > 0) {
-    const isSent = longFields(operation).every(([input, schema]) => form.has(formNameOf(input, schema)));
+  const isSure = form.has(SURE);
+  if (faults.size > 0 || (operation.isDangerous && !isSure)) {
     const keys = identifiers.flatMap((one) =>
       faultOf(() => showKey(access, one)) === null ? showKey(access, one) : [],
     );
-    const page = await confirm(context, operation, keys, isSent ? faults : NO_FAULTS, {
+    const page = await confirm(context, operation, keys, isSure ? faults : NO_FAULTS, {
       ...{ action: to(`${QUEUE_PATH}/decide`), cancel: partAddress(context, identifiers) },
       hidden: [
         [operation.name, ''],
@@ -100,7 +103,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
         ]),
       ],
     });
-    return isSent ? { ...page, refusal: REFUSED } : page;
+    return isSure ? { ...page, refusal: REFUSED } : page;
   }
   const ends: Decided = { decided: [], changed: [], refused: [] };
   const begun: Begun[] = [];
@@ -127,7 +130,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
 
 /** The input that approves a request as it was made. Throws `refused` if its profile's address changed since. */
 function approvedAsRequested({ access }: PageContext, operation: AnyOperation, identifier: string) {
-  if (needsReason(operation)) return {};
+  if (operation.isDangerous) return {};
   const queued = readQueued(access, identifier);
   const fault = choiceFault(queued);
   if (fault !== null) throw new AppError('refused', fault);
@@ -177,7 +180,7 @@ function finishAll({ services: { background, report } }: PageContext, begun: rea
 
 type Confirmed = { action: string; hidden: readonly (readonly [string, string])[]; cancel: string };
 
-/** The page that asks once more: which keys, what happens, and the reason, with one red button. */
+/** The page that asks once more: which keys, what happens, and for a reason if one is needed, with one red button. */
 async function confirm(
   context: PageContext,
   operation: AnyOperation,
@@ -206,7 +209,7 @@ async function confirm(
     body: html`${errorSummary(faults)}<form class="ask stack" method="post" action="${action}" novalidate><div><h1>${title}</h1><p class="soft">${consequence}</p></div>
 ${first === undefined ? '' : await whatStops(context, operation, first)}
 <ul class="list" aria-label="What this is about">${keys.map(wholeKey)}</ul>
-${hidden.map(([name, value]) => hiddenField(name, value))}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous: true, cancel })}</form>`,
+${hidden.map(([name, value]) => hiddenField(name, value))}${hiddenField(SURE, 'yes')}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous: true, cancel })}</form>`,
   };
 }
 

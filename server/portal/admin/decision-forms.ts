@@ -18,17 +18,12 @@ export function longFields(operation: AnyOperation): FormFields {
   return formFields(operation, 'admin').filter(([, schema]) => isLongText(schema));
 }
 
-/** Whether an operation needs a reason, for which it asks once more. */
-export function needsReason(operation: AnyOperation): boolean {
-  return longFields(operation).length > 0;
-}
-
 /** A key as its page shows it: its revision, and the sent form with its errors if that was refused. */
 type Shown = { key: KeyView; revision: string; typed: Form | null; faults: Faults };
 
 /**
  * The forms of the decisions that are possible now, with their buttons side by side, and why others are not; null if the key
- * allows no decision. The next page asks for a reason.
+ * allows no decision. The next page asks for a reason, or whether one is sure.
  */
 export function decisionForms(context: PageContext, shown: Shown): Html | null {
   const all = DECISIONS.filter((operation) => allows(operation, shown.key)).map((operation) => ({
@@ -45,9 +40,9 @@ export function decisionForms(context: PageContext, shown: Shown): Html | null {
   const isPending = shown.key.state === 'pending';
   // The buttons stand outside of the forms.
   const buttons = possible.map((operation) => {
-    const { name, texts, mailsSecret } = operation;
+    const { name, texts, mailsSecret, isDangerous } = operation;
     const look = buttonLook({ isSecond: !isPending || !mailsSecret });
-    return html`<button${look} form="${name}">${texts.formButton ?? texts.button}${needsReason(operation) ? '…' : ''}</button> `;
+    return html`<button${look} form="${name}">${texts.formButton ?? texts.button}${isDangerous ? '…' : ''}</button> `;
   });
   return html`<aside class="decision" id="decide" tabindex="-1" aria-labelledby="yours"><div class="card"><h2 id="yours">${isPending ? 'Your decision' : 'Change this key'}</h2>
 ${refused}${possible.map((operation) => formOf(context, shown, operation))}</div>

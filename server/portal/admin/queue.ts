@@ -12,7 +12,6 @@ import { factList, permissionNames, requestFacts, type ShownFact } from '../html
 import { durationSince, pageSentence, spanText } from '../html/time.ts';
 import { oneValue, queryValue } from '../requests/form.ts';
 import type { Page, PageContext } from '../requests/request-context.ts';
-import { needsReason } from './decision-forms.ts';
 import { outcomes } from './outcomes.ts';
 import { adminKeyPath, pageLinks, profileFacts, QUEUE_PATH, readAfter, searchForm } from './parts.ts';
 
@@ -51,9 +50,7 @@ export async function showQueue(context: PageContext, faults: Faults): Promise<P
   const choose = queryValue(context, 'choose').split(',');
   const chosen = new Set(choose[0] === 'all' ? choosable : choose);
   // Approvals send an e-mail; if that is impossible, none is offered.
-  const offered: Offered[] = REQUEST_DECISIONS.filter(({ mailsSecret }) => !mailsSecret || cantMail === null).map(
-    (operation) => ({ operation, asks: needsReason(operation) }),
-  );
+  const offered = REQUEST_DECISIONS.filter(({ mailsSecret }) => !mailsSecret || cantMail === null);
   const rows = requests.map((queued) => rowOf(context, queued, offered, chosen.has(queued.key.identifier)));
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${part.map(([name, value]) => hiddenField(name, value))}<ul class="list" aria-label="Requests, the oldest first">${rows}</ul>
 <p class="bar"><span class="count">chosen</span>${offered.map(barButton)}<button class="bare" type="reset">Clear</button></p></form>`;
@@ -72,11 +69,8 @@ ${pageLinks(path, {}, after ?? '', next)}`,
   };
 }
 
-/** A decision that the page offers, and whether it asks for a reason first. */
-type Offered = { operation: AnyOperation; asks: boolean };
-
-function barButton({ operation: { name, texts }, asks }: Offered): Html {
-  return html`<button${buttonLook({ isSecond: asks })} name="${name}" value="">${texts.button}${asks ? '…' : ' as requested'}</button> `;
+function barButton({ name, texts, isDangerous }: AnyOperation): Html {
+  return html`<button${buttonLook({ isSecond: isDangerous })} name="${name}" value="">${texts.button}${isDangerous ? '…' : ' as requested'}</button> `;
 }
 
 function noneInWords({ config }: PageContext): string {
@@ -95,7 +89,7 @@ function waitingInWords({ nowMs }: PageContext, waiting: number, oldest: Queued 
  * A request as a row of the form, which opens in place. A box, a row that opens, and its buttons, in this order: it is the order of
  * the tab key.
  */
-function rowOf(context: PageContext, queued: Queued, offered: readonly Offered[], isChosen: boolean): Html {
+function rowOf(context: PageContext, queued: Queued, offered: readonly AnyOperation[], isChosen: boolean): Html {
   const { access, nowMs } = context;
   const { key, keysBeside } = queued;
   const { identifier, name, attempt, profile, description, requestedAt, expectedUsage } = key;
@@ -137,12 +131,11 @@ ${durationSince(Date.parse(requestedAt), nowMs)}</summary>
  * The button for one decision on a request; empty if that is not possible right now. A request that is not approved from here,
  * because its secret might go to somebody other than the owner who requested it, gets a link to its page instead.
  */
-function rowButton({ operation, asks }: Offered, queued: Queued, page: string): Html {
-  const { name, texts, mailsSecret } = operation;
+function rowButton({ name, texts, mailsSecret, isDangerous }: AnyOperation, queued: Queued, page: string): Html {
   const { identifier, name: ofKey } = queued.key;
   const text = html`${texts.button}<span class="unseen"> ${ofKey}</span>`;
   if (!mailsSecret || choiceFault(queued) === null) {
-    return html`<button class="tiny" name="${name}" value="${identifier}">${text}${asks ? '…' : ''}</button>`;
+    return html`<button class="tiny" name="${name}" value="${identifier}">${text}${isDangerous ? '…' : ''}</button>`;
   }
   return queued.cantApprove === null ? html`<a class="button tiny" href="${page}">${text}…</a>` : html``;
 }

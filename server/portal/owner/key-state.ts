@@ -15,7 +15,7 @@ export function stateInWords(key: KeyView, history: readonly HistoryView[], requ
   if (refusedFor === 'ban') {
     return html`<p>It is refused while the profile is banned, and works again with the same secret when the ban is lifted.</p>`;
   }
-  return state === 'Active' ? html`<p>${activeWords(key, request)}</p>` : endWords(key, state, lastMove(key, history));
+  return state === 'Active' ? html`<p>${activeWords(key, request)}</p>` : endWords(key, lastMove(key, history));
 }
 
 const BANNED_TOO = html`<p>The profile is banned, too: its keys are refused until the ban is lifted, even if they are resumed.</p>`;
@@ -46,13 +46,10 @@ function suspendedWords(expiresAt: string | null, begin: HistoryView | undefined
 }
 
 /** When a key ended, how, by whom and why. */
-function endWords(
-  { expiresAt }: KeyView,
-  state: Exclude<KeyView['state'], 'pending' | 'Active' | 'suspended'>,
-  end: HistoryView | undefined,
-): Html {
+function endWords({ state, permissions, expiresAt }: KeyView, end: HistoryView | undefined): Html {
   const when = state === 'expired' && expiresAt !== null ? html` ${timeText(Date.parse(expiresAt))}` : whenAndBy(end);
-  return html`<p>${END_WORDS[state]}${when}. ${AFTER_WORDS[state]}</p>${reasonOf(end)}`;
+  const secret = permissions.length > 0 ? 'Its secret no longer works, and it' : 'It';
+  return html`<p>${state.charAt(0).toUpperCase()}${state.slice(1)}${when}. ${secret} no longer counts towards the limit.</p>${reasonOf(end)}`;
 }
 
 /** Why a key was rejected or revoked, for its owner who requests it again; empty if no reason was given. `link` leads to it. */
@@ -66,17 +63,3 @@ export function whyEnded(key: KeyView, history: readonly HistoryView[], link: Ht
 function whenAndBy(move: HistoryView | undefined): Html {
   return move === undefined ? html`` : html` ${timeText(Date.parse(move.at))} by ${move.by}`;
 }
-
-const END_WORDS = {
-  rejected: 'Rejected',
-  withdrawn: 'Withdrawn',
-  revoked: 'Revoked',
-  expired: 'Expired',
-} as const;
-
-const AFTER_WORDS = {
-  rejected: 'It no longer counts towards the limit.',
-  withdrawn: 'It no longer counts towards the limit.',
-  revoked: 'Its secret no longer works.',
-  expired: 'Its secret no longer works, and it no longer counts towards the limit.',
-} as const;

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createMetrics } from '../../../server/observability/metrics.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
+import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
@@ -112,8 +113,10 @@ test('keys, the queue and mails are read from the database on each scrape', asyn
   }
   deps.clock.advance(5_000);
   const samples = await scrape(server);
-  const states = ['pending', 'Active', 'suspended', 'rejected', 'withdrawn', 'revoked', 'expired'];
-  expect(states.map((state) => samples[`profile_lookup_keys{state="${state}"}`])).toEqual([2, 1, 1, 1, 0, 1, 2]);
+  const counts = { pending: 2, Active: 1, suspended: 1, rejected: 1, withdrawn: 0, revoked: 1, expired: 2 };
+  expect(
+    Object.fromEntries(KEY_STATES.map((state) => [state, samples[`profile_lookup_keys{state="${state}"}`]])),
+  ).toEqual(counts);
   expect(samples.profile_lookup_oldest_pending_request_age_seconds).toBe(65);
   expect(samples['profile_lookup_approval_mails_total{outcome="accepted"}']).toBe(5);
   expect(samples['profile_lookup_approval_mails_total{outcome="not_confirmed"}']).toBe(0);

@@ -26,7 +26,7 @@ const FORMS: Record<string, Form> = {
   '/developers/keys/new': { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup' },
   '/developers/keys/:identifier/rename': { name: 'Renamed' },
   '/developers/keys/:identifier/revoke': { reason: 'Leaked.' },
-  '/developers/admin/keys/:identifier/decide': { operation: 'revoke', reason: 'Leaked.', shown: 'x' },
+  '/developers/admin/keys/:identifier/decide': { operation: 'revoke', reason: 'Leaked.', shown: 'x', sure: 'yes' },
   '/developers/admin/decide': { approve: '' },
   '/developers/admin/people/passkeys/:id/remove': { sure: 'yes' },
 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
+import { KEY_STATES } from '../../../shared/db/schema.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import type { Grant } from '../../../shared/keys/fields.ts';
 import { prefillFrom } from '../../../shared/keys/grant.ts';
@@ -57,7 +58,7 @@ test('a successor uses one of the three slots', async () => {
 });
 
 describe('a successor is refused', () => {
-  for (const state of ['pending', 'suspended', 'revoked', 'expired'] as const) {
+  for (const state of KEY_STATES.filter((one) => one !== 'Active')) {
     test(`for a key that is ${state}`, async () => {
       const { deps } = await world();
       const other = await keyIn(state, deps, 'user2');

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { routeOf } from '../../../server/http/other-requests.ts';
 import type { KeyChanges } from '../../../shared/db/schema.ts';
 import { rateLimitInWords, type Text } from '../../../shared/mail/compose.ts';
 import * as texts from '../../../shared/mail/texts.ts';
+import { PAGES as ROUTES } from '../../support/requests.ts';
 import { NEWS, SECRET } from './sample.ts';
 
 const DECISION = {
@@ -52,19 +54,20 @@ function allMails(foreign?: string, pages: string | null = null): Text[] {
   const profile = f ?? NEWS.profile;
   const atMs = DECISION.atMs;
   const keyless = { ...DECISION, pages, profile, address: '192.0.2.7' };
+  const toAdmins = { pages: pages === null ? null : `${pages}/admin` };
   const samples: Samples = {
     approvalMail: texts.approvalMail({ ...NEWS, keyName, profile, pages }),
     rejectionMail: texts.rejectionMail(decision),
     revocationMail: texts.revocationMail(decision),
-    requestMail: texts.requestMail({ ...request, ...more }),
+    requestMail: texts.requestMail({ ...request, ...more, ...toAdmins }),
     changeMail: texts.changeMail({ ...decision, changes: CHANGES, atMs: CHANGED_AT }),
     reminderMail: texts.reminderMail({ ...decision, expiresAtMs: Date.parse('2027-01-31T12:00:00Z'), daysLeft: 7 }),
-    exposureMail: texts.exposureMail({ ...decision, profile }),
+    exposureMail: texts.exposureMail({ ...decision, profile, ...toAdmins }),
     suspensionMail: texts.suspensionMail({ ...decision, expiresAt: null }),
     resumptionMail: texts.resumptionMail({ ...decision, expiresAt: CHANGED_AT, isBanned: true }),
     signInNoticeMail: texts.signInNoticeMail({ ...keyless, agent: f ?? 'A browser on Linux' }),
     addressMail: texts.addressMail(keyless),
-    enrolmentMail: texts.enrolmentMail({ ...keyless, admin: f ?? 'Grace' }),
+    enrolmentMail: texts.enrolmentMail({ ...keyless, ...toAdmins, admin: f ?? 'Grace' }),
     signInMail: texts.signInMail({
       ...{ ...keyless, code: '7Q2M-X0AB', askedAtMs: atMs, endsAtMs: atMs, clientAddress: keyless.address },
     }),
@@ -75,6 +78,14 @@ function allMails(foreign?: string, pages: string | null = null): Text[] {
 test('the mails read so', () => {
   const read = [...allMails(undefined, PAGES), ...allMails()].map(({ subject, text }) => `${subject}\n\n${text}`);
   expect(read.join('\n----\n')).toMatchSnapshot();
+});
+
+test('every link to the pages leads to an existing one', () => {
+  const mails = allMails(undefined, PAGES);
+  const links = mails.flatMap(({ text }) => text.match(/https:\/\/profiles\.example\.org\/developers[^\s"<>]*/g) ?? []);
+  const paths = new Set(links.map((link) => new URL(link.replace(/[.,:;)]+$/, '')).pathname));
+  expect(paths.size).toBeGreaterThan(4);
+  for (const path of paths) expect([path, routeOf(ROUTES, path) !== null]).toEqual([path, true]);
 });
 
 test('the secret stands once, on a line of its own', () => {
