@@ -3,7 +3,7 @@ import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/files/open.ts';
 import { commandEnvironment, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
-import { openTerminal } from '../support/commands.ts';
+import { openTerminal, runCommand } from '../support/commands.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 
 // What commands report about variables, and about files of other users.
@@ -22,7 +22,7 @@ test('config check names the environment, the file and --db as origins', async (
   const file = join(tempFolder(), 'settings');
   writeFileSync(file, 'HOST=::1\nPORT=5000\n', { mode: 0o600 });
   const words = ['config', 'check', '--json', '--env-file', file, '--db', 'x/p.db'];
-  const { stdout } = await profilectl(words, { variables: { PORT: '4000' } });
+  const { stdout } = await runCommand(words, { variables: { PORT: '4000' } });
   const { variables } = JSON.parse(stdout) as { variables: { name: string; value: string; from: string }[] };
   const found = Object.fromEntries(variables.map(({ name, value, from }) => [name, [value, from]]));
   expect(found).toMatchObject({
@@ -37,7 +37,7 @@ test('a file of variables that all users may read causes a warning', async () =>
   const { databasePath } = testDeps().config;
   const file = join(tempFolder(), 'settings');
   writeFileSync(file, `DATABASE_PATH=${databasePath}\n`);
-  const list = () => profilectl(['keys', 'list', '--env-file', file]);
+  const list = () => runCommand(['keys', 'list', '--env-file', file]);
   chmodSync(file, 0o644);
   expect((await list()).stderr).toStartWith(`Warning: ${file} is open to all users`);
   chmodSync(file, 0o640);
@@ -47,7 +47,7 @@ test('a file of variables that all users may read causes a warning', async () =>
 test('a misspelt name in a file is refused with its line', async () => {
   const file = join(tempFolder(), 'settings');
   writeFileSync(file, 'HOST=127.0.0.1\nPUBLIC_ULR=https://lookup.example.org\n', { mode: 0o600 });
-  const { code, stderr } = await profilectl(['keys', 'list', '--env-file', file]);
+  const { code, stderr } = await runCommand(['keys', 'list', '--env-file', file]);
   expect(code).toBe(2);
   expect(stderr).toContain(`${file}, line 2: PUBLIC_ULR is not a variable of this program`);
 });

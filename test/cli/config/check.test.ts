@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { readTransport } from '../../../server/http/transport.ts';
 import { VARIABLES } from '../../../shared/config/config.ts';
 import { exposureFault } from '../../../shared/config/values.ts';
-import { PROJECT, profilectl } from '../../support/cli.ts';
+import { PROJECT } from '../../support/cli.ts';
+import { runCommand } from '../../support/commands.ts';
 import { tempFolder, testConfig } from '../../support/world.ts';
 
 const CERTIFICATES = join(PROJECT, 'test/support/certificates');
@@ -17,8 +18,7 @@ type Report = {
 };
 
 async function check(variables: Record<string, string>, ...words: string[]) {
-  const folder = tempFolder();
-  const run = await profilectl(['config', 'check', '--json', ...words], { variables, cwd: folder });
+  const run = await runCommand(['config', 'check', '--json', ...words], { variables });
   const report = JSON.parse(run.stdout) as Report;
   const at = (name: string) => report.variables.find((variable) => variable.name === name);
   return { ...run, ...report, at };
@@ -105,7 +105,7 @@ describe('config check', () => {
   });
 
   test('without --json prints a table, and the problems below it', async () => {
-    const run = await profilectl(['config', 'check'], { variables: { PORT: 'x\u001b[2J' }, cwd: tempFolder() });
+    const run = await runCommand(['config', 'check'], { variables: { PORT: 'x\u001b[2J' } });
     expect(run.stdout).toMatch(/^Variable +Value +From\nDATABASE_PATH +data\/profiles\.db +default\n/);
     expect(run.stdout).toContain('\nProblem: PORT must be a whole number');
     expect(run.stdout).not.toContain('\u001b');

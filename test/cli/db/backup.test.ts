@@ -16,7 +16,7 @@ import { checkDatabase, readLastBackup } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
-import { openTerminal } from '../../support/commands.ts';
+import { openTerminal, runCommand } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
@@ -28,7 +28,7 @@ async function world() {
   const deps = testDeps();
   await importLines(deps, [{ id: 7, username: 'Ada', email: 'ada@example.org' }]);
   const backup = (file: string, ...words: string[]) =>
-    profilectl(['db', 'backup', file, '--db', deps.config.databasePath, ...words]);
+    runCommand(['db', 'backup', file, '--db', deps.config.databasePath, ...words]);
   return { deps, folder: deps.folder, backup };
 }
 
@@ -190,7 +190,7 @@ describe('db backup', () => {
 describe('db check', () => {
   test('reports that there are no problems, or prints each problem on a line (exit code 1)', async () => {
     const { deps } = await world();
-    const check = (...words: string[]) => profilectl(['db', 'check', '--db', deps.config.databasePath, ...words]);
+    const check = (...words: string[]) => runCommand(['db', 'check', '--db', deps.config.databasePath, ...words]);
     expect(await check()).toEqual({
       code: 0,
       stdout: 'No problems found in 1 profile and 0 keys.\n',

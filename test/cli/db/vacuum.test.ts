@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../../shared/clock.ts';
-import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/commands.ts';
 import { eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { onBox, testDeps } from '../../support/world.ts';
 
 test('db vacuum reports sizes and duration, and status says whether one is wanted', async () => {
   const deps = testDeps({ clock: systemClock });
   for (const id of [1, 2]) insertProfile(deps.db, { id });
-  const run = (...words: string[]) => profilectl([...words, '--db', deps.config.databasePath]);
+  const run = (...words: string[]) => runCommand([...words, '--db', deps.config.databasePath]);
   const erased = async () => /^Erased text +(.*)$/m.exec((await run('status', '--all')).stdout)?.[1];
   expect(await erased()).toBe('none in the file');
   eraseProfile(deps, 'user2', onBox('operator'));

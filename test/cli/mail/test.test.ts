@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { profilectl } from '../../support/cli.ts';
+import { runCommand } from '../../support/commands.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { tempFolder } from '../../support/world.ts';
 
@@ -9,7 +9,7 @@ const MAIL_FROM = 'keys@example.net';
 
 function send(MAIL_URL: string, ...words: string[]) {
   const variables = { MAIL_URL, MAIL_FROM, PUBLIC_URL: 'https://lookup.example.org' };
-  return profilectl(['mail', 'test', 'ada@example.org', ...words], { variables, cwd: tempFolder() });
+  return runCommand(['mail', 'test', 'ada@example.org', ...words], { variables });
 }
 
 test('mail test succeeds if the mail server accepts the mail, which names the service (exit code 0)', async () => {
@@ -59,9 +59,9 @@ test('mail test says that the mail may or may not arrive if the connection break
 
 test('mail test refuses an invalid address and a list of addresses (exit code 2), and a missing MAIL_URL (exit code 1)', async () => {
   for (const address of ['ada', 'a@example.org,b@example.org', 'a@example.org\r\nBcc: b@example.org']) {
-    const run = await profilectl(['mail', 'test', address], { variables: { MAIL_URL: 'file:x' }, cwd: tempFolder() });
+    const run = await runCommand(['mail', 'test', address], { variables: { MAIL_URL: `file:${tempFolder()}` } });
     expect(run).toMatchObject({ code: 2, stdout: '' });
   }
-  const unset = await profilectl(['mail', 'test', 'a@example.org'], { cwd: tempFolder() });
+  const unset = await runCommand(['mail', 'test', 'a@example.org']);
   expect(unset).toMatchObject({ code: 1, stderr: expect.stringContaining('MAIL_URL is not set') });
 });
