@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
@@ -52,12 +43,7 @@ function add(file: string, content: string | Uint8Array, mode = 0o644): void {
   chmodSync(file, mode);
 }
 
-/** Copies a file with this mode, likewise. */
-function copy(from: string, file: string, mode = 0o644): void {
-  mkdirSync(dirname(file), { recursive: true });
-  copyFileSync(from, file);
-  chmodSync(file, mode);
-}
+const contentOf = (path: string) => readFileSync(join(PROJECT, path));
 
 /** The documents, and deploy/ without what builds a release; only what git tracks, so no local settings or secrets. */
 const FILES = run('git', 'ls-files', '-z', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs', 'deploy')
@@ -68,33 +54,21 @@ const modeOf = (path: string) => (path.endsWith('.sh') ? 0o755 : 0o644);
 
 function makeArchive(folder: string, target: Target, program: string): string {
   const name = `${manifest.name}-${manifest.version}-${target}`;
-  copy(program, join(folder, name, 'profilectl'), 0o755);
-  for (const path of FILES) copy(join(PROJECT, path), join(folder, name, path), modeOf(path));
+  add(join(folder, name, 'profilectl'), readFileSync(program), 0o755);
+  for (const path of FILES) add(join(folder, name, path), contentOf(path), modeOf(path));
   const file = join(resolve(out), `${name}.tar.gz`);
-  run(
-    'tar',
-    '--create',
-    '--gzip',
-    '--owner=0',
-    '--group=0',
-    '--sort=name',
-    '--file',
-    file,
-    '--directory',
-    folder,
-    name,
-  );
+  run('tar', '-czf', file, '--owner=0', '--group=0', '--sort=name', '-C', folder, name);
   return file;
 }
 
 function makeDeb(folder: string, architecture: string, program: string): string {
-  copy(program, join(folder, 'usr/bin/profilectl'), 0o755);
+  add(join(folder, 'usr/bin/profilectl'), readFileSync(program), 0o755);
   for (const path of FILES) {
     const name = path.replace('deploy/', '');
-    if (name === path) copy(join(PROJECT, path), join(folder, 'usr/share/doc/profile-lookup', path));
-    if (name === 'Caddyfile') copy(join(PROJECT, path), join(folder, 'usr/share/profile-lookup', path));
+    if (name === path) add(join(folder, 'usr/share/doc/profile-lookup', path), contentOf(path));
+    if (name === 'Caddyfile') add(join(folder, 'usr/share/profile-lookup', path), contentOf(path));
     // Files installed by hand belong in /usr/local, those of a package in /usr.
-    const text = () => readFileSync(join(PROJECT, path), 'utf8').replaceAll('/usr/local/', '/usr/');
+    const text = () => contentOf(path).toString().replaceAll('/usr/local/', '/usr/');
     if (/\.(service|timer)$/.test(name)) add(join(folder, 'usr/lib/systemd/system', name), text());
     if (name.endsWith('.sh')) add(join(folder, 'usr/lib/profile-lookup', name), text(), 0o755);
     if (name === 'settings.example') add(join(folder, 'etc/profile-lookup/settings'), text(), 0o640);
@@ -120,7 +94,7 @@ function makeDeb(folder: string, architecture: string, program: string): string 
   add(join(folder, 'DEBIAN/control'), lines.join(''));
   add(join(folder, 'DEBIAN/conffiles'), '/etc/profile-lookup/settings\n');
   for (const script of ['postinst', 'prerm', 'postrm']) {
-    copy(join(import.meta.dir, 'deb', script), join(folder, 'DEBIAN', script), 0o755);
+    add(join(folder, 'DEBIAN', script), contentOf(`deploy/deb/${script}`), 0o755);
   }
   const file = join(resolve(out), `${name}_${version}_${architecture}.deb`);
   run('dpkg-deb', '--build', '--root-owner-group', '-Zzstd', folder, file);
