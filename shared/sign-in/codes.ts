@@ -1,4 +1,5 @@
 import { DAY_MS } from '../clock.ts';
+import type { Tx } from '../db/connect.ts';
 import { storeFact } from '../db/facts.ts';
 import { write, writeLoosely } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
@@ -14,10 +15,10 @@ import { LIFETIMES_MS, makeTicket, newToken, tryCode, useTicket } from './ticket
 
 // How owners sign in: a code is mailed to the e-mail address on file. It works once, for ten minutes and five tries, in
 // the browser that requested it. Whatever name and address were typed, the same statements run and the same rows are
-// written; only the mail, sent after the response, depends on them.
+// written, also in a flood: a browser that has a code of its own could tell whether another request replaced it. Only the
+// mail, sent after the response, depends on them.
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+const HOUR_MS = 60 * 60_000;
 
 /** The number of sign-in mails in an hour, to all owners together. */
 export const MAILS_PER_HOUR = 1_000;
@@ -31,8 +32,8 @@ export type CodeDesk = {
   readonly perNetwork: readonly Throttle[];
   readonly perProfile: Throttle;
   readonly mails: Throttle;
-  /** Requests whose name and address don't match: more of them leave no row. */
-  readonly unmatched: Throttle;
+  /** As many as {@link perProfile}, which a flood of names can make forget a profile; of mails there are too few for that. */
+  readonly mailsPerProfile: Throttle;
   sending: number;
   readonly waiting: (() => void)[];
 };
@@ -43,7 +44,7 @@ export function createCodeDesk(clock: Deps['clock']): CodeDesk {
     perNetwork: [createThrottle(clock, 3, HOUR_MS), createThrottle(clock, 10, DAY_MS)],
     perProfile: createThrottle(clock, 30, DAY_MS),
     mails: createThrottle(clock, MAILS_PER_HOUR, HOUR_MS),
-    unmatched: createThrottle(clock, 600, MINUTE_MS),
+    mailsPerProfile: createThrottle(clock, 30, DAY_MS),
     sending: 0,
     waiting: [],
   };
@@ -69,26 +70,24 @@ type RequestedCode = {
  */
 export function requestCode(deps: Deps, desk: CodeDesk, request: CodeRequest): RequestedCode {
   const { db, random, clock } = deps;
-  const claim = readClaim(deps, request);
   const code = newCode(random);
-  const { browserSecret: sent } = request;
+  const { browserSecret: sent, client } = request;
   const secret = sent !== null && /^[\w-]{43}$/.test(sent) ? sent : newToken(random);
-  const isMatch = claim.mailTo !== null;
-  // Asked first, so that a flood of names costs no memory either.
-  const isMade = (isMatch || waitMs(desk.unmatched, '') === 0) && takePlace(desk, claim, request.client);
-  if (isMade && !isMatch) countEvent(desk.unmatched, '');
-  const nowMs = clock.nowMs();
-  if (isMade) {
-    const profileId = claim.mailTo === null ? null : claim.profileId;
-    writeLoosely(db, (tx) => makeTicket(tx, 'code', secret, { profileId }, nowMs, code));
-  }
+  const made = writeLoosely(db, (tx) => {
+    const claim = readClaim(tx, request);
+    if (!takePlace(desk, claim, client)) return null;
+    const nowMs = clock.nowMs();
+    makeTicket(tx, 'code', secret, { profileId: claim.mailTo === null ? null : claim.profileId }, nowMs, code);
+    return { ...claim, nowMs };
+  });
   return {
     browserSecret: secret,
     mail: async () => {
-      const { mailTo } = claim;
-      if (!isMade || mailTo === null) return null;
+      if (made === null || made.mailTo === null) return null;
+      const { mailTo, profileId, nowMs } = made;
+      if (!take(desk.mailsPerProfile, `${profileId}`)) return null;
       if (!take(desk.mails, '')) return holdBack(deps);
-      return inTurn(desk, () => sendCode(deps, mailTo, { code, nowMs, client: request.client }));
+      return inTurn(desk, () => sendCode(deps, mailTo, { code, nowMs, client }));
     },
   };
 }
@@ -143,12 +142,12 @@ type Claim = {
 const MAX_TYPED = 400;
 
 /** Looks the profile up, with the same statement whether or not it exists. Banned profiles are found too. */
-function readClaim({ db }: Deps, typed: CodeRequest): Claim {
+function readClaim(tx: Tx, typed: CodeRequest): Claim {
   const name = typed.name.slice(0, MAX_TYPED).trim();
   const address = foldAddress(typed.address.slice(0, MAX_TYPED).trim());
   // No profile has an empty name.
   const folded = checkedFold(name) ?? '';
-  const row = readRowByName(db, folded);
+  const row = readRowByName(tx, folded);
   const email = row?.email ?? null;
   const isTheirs = email !== null && isMailAddress(email) && isSameAddress(email, address);
   return {
