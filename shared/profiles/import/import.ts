@@ -1,6 +1,6 @@
 import type { Actor } from '../../actor.ts';
 import { DAY_MS, isoTime, parseIsoTime } from '../../clock.ts';
-import type { Sqlite, Tx } from '../../db/connect.ts';
+import type { Tx } from '../../db/connect.ts';
 import { KEPT_AFTER_ERASURE_MS } from '../../db/facts.ts';
 import { databaseFault, guardDatabase } from '../../db/faults.ts';
 import { write, writeInTurns } from '../../db/write.ts';
@@ -10,6 +10,7 @@ import { keepLogShort } from '../../files/disk.ts';
 import type { MailConfig } from '../../mail/outbox.ts';
 import { createApplier, noRemarks, type Outcome, type Policy } from '../apply.ts';
 import { deletionOf, type ProfileLine, parseLine, type Refusal, wholeLine } from '../line.ts';
+import { listCandidates, type PruneOptions, whyNotPruned } from './prune.ts';
 import { createImportReport, type ImportOutcome, type RefusedLine, storeLastImport } from './report.ts';
 import { createWaiting, holdersFor, WAITS_BEHIND, type WaitingLine, withDependents } from './settle.ts';
 import { chunksOf, type ImportSource, nameOf, type Rejects, sizeOf, sourceFault, withoutWaiting } from './source.ts';
@@ -20,14 +21,6 @@ type Progress = { lines: number; bytes: number; totalBytes: number | null };
 
 /** How long a batch holds the write lock and the thread; `ready` resolves once one may begin. */
 type Pace = { lockMs: number; ready: () => Promise<void> };
-
-/** The options of pruning. */
-export type PruneOptions = {
-  /** The maximum to erase, as a percentage of the profiles that existed before. */
-  limitPercent: number;
-  /** Confirms the erasure of this many profiles, possibly by asking a person. */
-  confirm: (profiles: number) => Promise<boolean>;
-};
 
 /** The options of an import. */
 export type ImportOptions = {
@@ -390,7 +383,8 @@ async function pruneRest(
   if (candidates === null) return;
   const nowMs = clock.nowMs();
   const left = candidates.countLeft(asOfMs ?? nowMs, nowMs);
-  const why = whyNot(run, candidates.before, left, limitPercent, isLastLineEnded);
+  const { before } = candidates;
+  const why = whyNotPruned({ refused: report.refusedCount(), isLastLineEnded, before, left, limitPercent });
   if (why !== null) return report.notPruned(`Nothing was pruned: ${why}.`);
   if (left === 0) return;
   if (!(await confirm(left))) return report.notPruned('Nothing was pruned.');
@@ -413,43 +407,6 @@ async function pruneRest(
     );
     report.pruned(erased);
   }
-}
-
-function whyNot(
-  { report }: ImportRun,
-  before: number,
-  count: number,
-  limitPercent: number,
-  isLastLineEnded: boolean,
-): string | null {
-  if (report.refusedCount() > 0) return 'lines were refused';
-  if (!isLastLineEnded) return 'the last line does not end in a line feed, so the file may be truncated';
-  if (count * 100 <= before * limitPercent) return null;
-  return `${count} of the ${before} profiles are not in the file, and --prune-limit allows ${limitPercent}%`;
-}
-
-/** A profile that may be erased: if its revision is another now, somebody has changed it, or erased and made it again. */
-type Candidate = { id: number; revision: number };
-
-/** Lists the profiles that an import may erase, because its lines have not contained them yet, in a temporary table, which SQLite moves to the disk if it is large. */
-function listCandidates(sqlite: Sqlite) {
-  sqlite.run('DROP TABLE IF EXISTS temp.candidates');
-  sqlite.run('CREATE TEMP TABLE candidates (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL)');
-  const before = sqlite.run('INSERT INTO temp.candidates SELECT id, revision FROM main.profiles').changes;
-  const remove = sqlite.query('DELETE FROM temp.candidates WHERE id = ?');
-  // Profiles that were written after the file was read are kept.
-  const erasable = `FROM temp.candidates JOIN main.profiles USING (id, revision)
-    WHERE NOT (written_at > ? AND written_at <= ?)`;
-  const count = sqlite.query<{ left: number }, [number, number]>(`SELECT count(*) AS left ${erasable}`);
-  const next = sqlite.query<Candidate, [number, number]>(`SELECT id, revision ${erasable} ORDER BY id LIMIT 1`);
-  return {
-    before,
-    name: (ids: readonly number[]): void => {
-      for (const id of ids) remove.run(id);
-    },
-    countLeft: (asOfMs: number, nowMs: number) => count.get(asOfMs, nowMs)?.left ?? 0,
-    next: (asOfMs: number, nowMs: number) => next.get(asOfMs, nowMs),
-  };
 }
 
 /** The error that ended an import; if lines were already applied, a `done_in_part` that also says how many. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { importProfiles, type PruneOptions } from '../../../../shared/profiles/import/import.ts';
+import { importProfiles } from '../../../../shared/profiles/import/import.ts';
+import type { PruneOptions } from '../../../../shared/profiles/import/prune.ts';
 import { issue, waitingWhile } from '../../../support/keys.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';
 import { eraseProfile, importLines, insertProfile, namesById } from '../../../support/profiles.ts';
