@@ -86,8 +86,8 @@ export function endView(reader: Reader): void {
   }
 }
 
-/** Some thousands of profiles of a usual size. */
-const MAX_KEPT_CHARACTERS = 4 * 1_024 * 1_024;
+/** Two thousand profiles of a usual size. More of them would only be more to collect. */
+const MAX_KEPT_CHARACTERS = 2 * 1_024 * 1_024;
 
 /** What an entry takes besides its texts, also if nothing was found. */
 const ENTRY_CHARACTERS = 128;
