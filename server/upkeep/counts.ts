@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { type Sqlite, withBusyTimeout } from '../../shared/db/connect.ts';
 import { guardDatabase } from '../../shared/db/faults.ts';
+import { realPath } from '../../shared/db/file.ts';
 import { openBeside } from '../../shared/db/migrate.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
@@ -81,7 +82,7 @@ function openStore(databasePath: string, limits: Pick<Limits, 'changes'>, { unsa
 
 /** Flushes the write-ahead log to the disk. */
 async function syncLog({ filename }: Sqlite): Promise<void> {
-  const log = await open(`${filename}-wal`, 'r');
+  const log = await open(`${realPath(filename)}-wal`, 'r');
   try {
     await log.datasync();
   } finally {

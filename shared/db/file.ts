@@ -20,6 +20,11 @@ export function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
+/** The paths of a database's own files, whether they exist or not: what SQLite, the server and a restore keep beside it, too. */
+export function databaseFiles(path: string): string[] {
+  return ['', '-wal', '-shm', '-journal', '.lock', '.unfinished'].map((suffix) => realPath(path) + suffix);
+}
+
 /** If this process runs as root, gives a file the owner of `like`, so that the service that owns the database can read it. */
 export function giveToOwnerOf(like: string, path: string): void {
   if (process.getuid?.() !== 0) return;

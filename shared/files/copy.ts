@@ -1,11 +1,11 @@
-import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { closeSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { userName } from '../actor.ts';
 import { isoTime, systemClock } from '../clock.ts';
 import { beginSnapshot, type Db, openBare, type Sqlite } from '../db/connect.ts';
 import { readFact, storeFact } from '../db/facts.ts';
 import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
-import { realPath } from '../db/file.ts';
+import { databaseFiles, realPath } from '../db/file.ts';
 import { schemaState, schemaVersion } from '../db/migrate.ts';
 import { write } from '../db/write.ts';
 import { AppError, fileRefusal } from '../errors.ts';
@@ -75,6 +75,10 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
   const unfinished = `${target}.unfinished`;
   return withFault(sqlite.filename, target, () => {
     refuseExisting(target);
+    // SQLite, a server or a restore would delete the copy or take it for its own.
+    if (databaseFiles(sqlite.filename).includes(join(realpathSync(dirname(target)), basename(target)))) {
+      throw fileRefusal(`${target} would be a file of the database itself; choose another name.`);
+    }
     try {
       closeSync(openSync(unfinished, 'wx', 0o600));
     } catch (error) {

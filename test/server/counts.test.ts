@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import { startSavingCounts } from '../../server/upkeep/counts.ts';
 import { openFile } from '../../shared/db/connect.ts';
 import { countUsage, createUsage, keyUsage } from '../../shared/usage/usage.ts';
@@ -13,7 +13,7 @@ import { eventually, testClock, testDeps } from '../support/world.ts';
 const LIMITS = [{ quota: 9, windowSeconds: 86_400 }];
 
 /** A database with one Active key, whose counts are saved; `spend` counts one request. */
-async function world() {
+async function world(pathOf = (path: string) => path) {
   const clock = testClock();
   const deps = testDeps({ clock });
   insertProfile(deps.db);
@@ -26,7 +26,7 @@ async function world() {
     return limits.changes();
   };
   const counts = { limits: { ...limits, changes }, usage: createUsage(clock) };
-  const { databasePath } = deps.config;
+  const databasePath = pathOf(deps.config.databasePath);
   const saving = startSavingCounts(databasePath, counts, (level, text) => void reports.push(`${level}: ${text}`));
   const key = { identifier, rateLimits: LIMITS };
   return {
@@ -58,6 +58,17 @@ test('happens by itself, and at the stop; a locked database is tried again, unre
   expect(stored()).toEqual([5, 4]);
   expect(reports).toEqual([]);
 }, 20_000);
+
+test('works if DATABASE_PATH is a link', async () => {
+  const { reports, saving, spend, stored } = await world((path) => {
+    symlinkSync(path, `${path}.link`);
+    return `${path}.link`;
+  });
+  spend();
+  await eventually(() => stored()[1] === 1);
+  await saving.stop();
+  expect(reports).toEqual([]);
+});
 
 test('that fails is reported once, and nothing is lost', async () => {
   const { deps, reports, saving, spend, stored } = await world();

@@ -14,6 +14,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
+import { databaseFiles } from '../../db/file.ts';
 import { AppError, fileRefusal } from '../../errors.ts';
 import { shellWord } from '../../text.ts';
 
@@ -224,10 +225,7 @@ function openOwn(path: string, input: string | number, databasePath: string): nu
   if (!own.isFile()) return fd;
   const isOwn = (other: Stats | undefined) => other?.ino === own.ino && other.dev === own.dev;
   const isInput = isOwn(typeof input === 'number' ? fstatSync(input) : statSync(input));
-  const sides = ['', '-wal', '-shm', '.lock'].map((suffix) =>
-    statSync(databasePath + suffix, { throwIfNoEntry: false }),
-  );
-  const isDatabase = sides.some(isOwn);
+  const isDatabase = databaseFiles(databasePath).some((file) => isOwn(statSync(file, { throwIfNoEntry: false })));
   if (!isInput && !isDatabase && (own.size === 0 || (own.mode & 0o077) === 0)) {
     fchmodSync(fd, 0o600);
     ftruncateSync(fd);

@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { checkDatabase, readLastBackup } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
@@ -105,6 +105,24 @@ describe('db backup', () => {
     }
     expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('precious');
     expect(existsSync(join(folder, 'nowhere'))).toBe(false);
+  });
+
+  test('refuses the names of files that belong to the database, also those that do not exist', async () => {
+    const { folder, deps, backup } = await world();
+    const { databasePath } = deps.config;
+    symlinkSync('.', join(folder, 'here'));
+    symlinkSync(databasePath, join(folder, 'link.db'));
+    const before = readdirSync(folder);
+    for (const suffix of ['-journal', '.lock', '.unfinished']) {
+      const name = basename(databasePath) + suffix;
+      const done = [
+        await backup(join(folder, name)),
+        await backup(join(folder, 'here', name), '--db', join(folder, 'link.db')),
+      ];
+      const refused = { code: 1, stdout: '', stderr: expect.stringContaining('would be a file of the database') };
+      expect(done).toEqual([refused, refused]);
+    }
+    expect(readdirSync(folder)).toEqual(before);
   });
 
   test('refuses a missing folder with one sentence, and one that is not writable without leaving a file', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
 import { PROJECT, profilectlWords } from '../../support/cli.ts';
@@ -132,6 +132,24 @@ describe('--rejects', () => {
     expect(full.stderr).toContain("The --rejects file /dev/full can't be written (ENOSPC); 2 lines were imported.");
     expect(full.code).toBe(3);
   });
+});
+
+test('--rejects can’t be a file of the database, also if that is named by a link', async () => {
+  // Its connection stays open, so that the log has the profile.
+  const { folder, file, db, write } = await world(1);
+  write('{"id":2');
+  const link = join(folder, 'link.db');
+  symlinkSync(db, link);
+  const log = readFileSync(`${db}-wal`);
+  expect(log.length).toBeGreaterThan(0);
+  for (const suffix of ['', '-wal', '-shm', '-journal', '.lock', '.unfinished']) {
+    for (const path of [db, link]) {
+      const words = ['profiles', 'import', file, '--rejects', db + suffix, '--db', path];
+      const { code, stderr } = await runCommand(words);
+      expect([code, stderr]).toEqual([2, `--rejects names a file of the database: ${db}${suffix}.\n`]);
+    }
+  }
+  expect(readFileSync(`${db}-wal`).equals(log)).toBe(true);
 });
 
 describe('an existing file of --rejects', () => {
