@@ -133,6 +133,14 @@ export function readBackendToken(db: Db | Tx, token: string): BackendToken | nul
   return row !== undefined && timingSafeEqual(row.tokenHash, hashOf(token)) ? row : null;
 }
 
+/** The refusal of a token that does not exist. */
+export const INVALID_TOKEN = new AppError('invalid_token', 'This token is not valid.');
+
+/** Throws `invalid_token` if a token was removed after its request was admitted; called in the transaction that writes. */
+export function requireToken({ $client }: Tx, identifier: string): void {
+  if ($client.query('SELECT 1 FROM backend_tokens WHERE identifier = ?').get(identifier) === null) throw INVALID_TOKEN;
+}
+
 /** Whether {@link noteTokenUse} would write. */
 export function isTokenUseDue(nowMs: number, { lastUsedAt }: BackendToken): boolean {
   return lastUsedAt === null || Math.abs(nowMs - lastUsedAt) >= USE_STEP_MS;

@@ -5,7 +5,7 @@ import { AppError } from '../../shared/errors.ts';
 import { handOver } from '../../shared/sign-in/hand-over.ts';
 import { parseJson } from '../../shared/text.ts';
 import { countFailure } from '../../shared/throttle.ts';
-import { isTokenUseDue, noteTokenUse, readBackendToken } from '../../shared/tokens.ts';
+import { INVALID_TOKEN, isTokenUseDue, noteTokenUse, readBackendToken } from '../../shared/tokens.ts';
 import { runInBackground } from '../background.ts';
 import { JSON_BODY, readText } from '../http/body.ts';
 import { transport } from '../http/every-request.ts';
@@ -23,7 +23,7 @@ import { type Call, prepareSending, requireRight } from './profiles.ts';
 /** The refusals of requests without a valid token. */
 const TOKEN_REFUSALS = {
   no_credentials: new AppError('no_credentials', 'A token is required, sent as "Authorization: Bearer <token>".'),
-  invalid_token: new AppError('invalid_token', 'This token is not valid.'),
+  invalid_token: INVALID_TOKEN,
 } as const;
 
 // One sentence for all errors: zod would report those of the variant that the body fits best.

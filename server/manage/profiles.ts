@@ -86,12 +86,17 @@ export function prepareSending(service: Service) {
   };
 }
 
-/** An import's refusal as its sender may see it: the lines are refused, or the database was locked after some were applied. */
+/**
+ * An import's refusal as its sender may see it: the lines are refused, or the database was locked or the token removed after some
+ * were applied.
+ */
 function forBackend(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
   const { code, message, details } = error;
-  const isLocked = details.cause instanceof AppError && details.cause.code === 'busy';
-  if (code === 'done_in_part' && isLocked) return new AppError('busy', message, { isForClient: true });
+  const why = details.cause instanceof AppError ? details.cause.code : null;
+  if (code === 'done_in_part' && (why === 'busy' || why === 'invalid_token')) {
+    return new AppError(why, message, { isForClient: true });
+  }
   return code === 'refused' && !isForOperator(error) ? new AppError('not_possible', message) : error;
 }
 

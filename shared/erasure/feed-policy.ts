@@ -5,7 +5,7 @@ import { backendTokens, profiles } from '../db/schema.ts';
 import { isSameAddress } from '../mail/address.ts';
 import type { Policy } from '../profiles/apply.ts';
 import { fieldRefusal, type Refusal } from '../profiles/line.ts';
-import type { BackendToken } from '../tokens.ts';
+import { type BackendToken, requireToken } from '../tokens.ts';
 
 /** How many profiles a backend may erase per day (UTC). */
 export const ERASURES_PER_DAY = 1_000;
@@ -22,6 +22,7 @@ export function policyOf({
   excludesContactFields,
 }: Pick<BackendToken, 'identifier' | 'excludesContactFields'>): Policy {
   return {
+    requireToken: (tx) => requireToken(tx, identifier),
     refuseErasure: (tx, id, nowMs) => {
       const held = tx.select({ banned: profiles.banned }).from(profiles).where(eq(profiles.id, id)).get();
       // Erasures of missing profiles are not counted.

@@ -18,8 +18,10 @@ import { completed, type HeldRow, type Name, namesOf, profileOf, ROW_COLUMNS, ty
 
 // Applies lines of an import inside a transaction of the caller.
 
-/** What a backend's token may not do with its lines; each function returns the refusal, or null. */
+/** What a backend's token may not do with its lines; the last two functions return the refusal, or null. */
 export type Policy = {
+  /** Called before each line. Throws `invalid_token` if the token was removed. */
+  requireToken: (tx: Tx) => void;
   /** Called before a profile is erased. */
   refuseErasure: (tx: Tx, id: number, nowMs: number) => Refusal | null;
   /**
@@ -192,8 +194,10 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
   return {
     holderOf,
     /** Applies a line. One that is not applied has changed nothing, unless it throws. */
-    apply: (tx: Tx, { id, fields }: ProfileLine, nowMs: number, remarks: Remarks): Outcome =>
-      fields === null ? remove(tx, id, nowMs) : put(tx, fields, nowMs, remarks),
+    apply: (tx: Tx, { id, fields }: ProfileLine, nowMs: number, remarks: Remarks): Outcome => {
+      policy?.requireToken(tx);
+      return fields === null ? remove(tx, id, nowMs) : put(tx, fields, nowMs, remarks);
+    },
     /** Call once at the end of a transaction in which lines erased so many profiles. */
     noteErased: (tx: Tx, count: number, nowMs: number): void => {
       if (count === 0) return;

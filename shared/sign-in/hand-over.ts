@@ -7,6 +7,7 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { mailSignIn } from '../mail/outbox.ts';
 import { readProfileRow } from '../profiles/find.ts';
+import { requireToken } from '../tokens.ts';
 import { beginSignIn, browserName, type Client } from './sessions.ts';
 import { makeTicket, newToken, readTicket, useTicket } from './tickets.ts';
 
@@ -20,12 +21,14 @@ type HandedOver = { uid: number } | { authId: string };
 
 /**
  * Makes a URL for the owner of a profile, on behalf of the backend's token with the identifier `openedBy`; everything
- * that comes from it ends with that token. `expiresAt` is ISO 8601 in UTC. Throws `not_found`.
+ * that comes from it ends with that token. `expiresAt` is ISO 8601 in UTC. Throws `not_found`, and
+ * `invalid_token` if the token was removed.
  */
 export function handOver({ db, clock, random, config }: Deps, who: HandedOver, openedBy: string) {
   const secret = newToken(random);
   const isWanted = 'uid' in who ? eq(profiles.id, who.uid) : eq(profiles.authId, who.authId);
   const untilMs = writeLoosely(db, (tx) => {
+    requireToken(tx, openedBy);
     const profile = tx.select({ id: profiles.id }).from(profiles).where(isWanted).get();
     if (profile === undefined) throw new AppError('not_found');
     return makeTicket(tx, 'hand-over', secret, { profileId: profile.id, openedBy }, clock.nowMs());

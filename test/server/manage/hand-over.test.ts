@@ -4,7 +4,7 @@ import { call, expectRefused, tokenFor } from '../../support/manage.ts';
 import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 import { openerFor, ticketFor } from '../../support/people.ts';
 import { importLines } from '../../support/profiles.ts';
-import { onBox } from '../../support/world.ts';
+import { onBox, refusal } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.org' };
 const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };
@@ -128,4 +128,6 @@ test('removing a token ends the URLs and sessions that it created, and nothing e
   expect(await works()).toEqual(Array(5).fill(true));
   expect(removeToken(access, rotated, onBox('root'))).toBe(1);
   expect(await works()).toEqual([false, false, true, true, true]);
+  // The token of a request that was admitted before.
+  expect((await refusal(() => ticketFor(access, 7, rotated))).code).toBe('invalid_token');
 });

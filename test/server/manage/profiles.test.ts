@@ -2,11 +2,13 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { DAY_MS, isoTime } from '../../../shared/clock.ts';
+import { removeToken } from '../../../shared/tokens.ts';
 import { get } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { expectRefused, sendLines, tokenFor } from '../../support/manage.ts';
 import { pageWorld, serverOfPages } from '../../support/pages.ts';
 import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
+import { onBox } from '../../support/world.ts';
 
 // A backend's lines over HTTP. What a line does is tried in shared/profiles/import.
 
@@ -95,6 +97,36 @@ test('a second request at a time gets 429 with Retry-After', async () => {
   expect((await first).status).toBe(200);
   expect(await stored()).toHaveLength(1);
 });
+
+test('lines of a token that is removed while they arrive change nothing', async () => {
+  const { access, server, token, send, stored } = await sending();
+  await send('', ADA, BEA);
+  const isRemoved = Promise.withResolvers<void>();
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      controller.enqueue(Buffer.from(jsonLines({ id: 7, deleted: true })));
+      await isRemoved.promise;
+      controller.enqueue(Buffer.from(jsonLines({ ...BEA, displayName: 'Eve' })));
+      controller.close();
+    },
+  });
+  const answer = sendLines(server, token, '', body);
+  while ((await send('')).status !== 429) await Bun.sleep(10);
+  removeToken(access, token.slice(4, 12), onBox('root'));
+  isRemoved.resolve();
+  await expectRefused(await answer, 401, 'invalid_token');
+  expect(await stored()).toMatchObject([ADA, { ...BEA, displayName: 'bea' }]);
+});
+
+test('an import ends when its token is removed, and its sender learns how many lines were imported', async () => {
+  const { access, token, send, stored } = await sending();
+  const answer = send('', ...Array.from({ length: 10_000 }, (_, at) => ({ id: at + 1, username: `user${at}` })));
+  while ((await stored()).length === 0) await Bun.sleep(1);
+  removeToken(access, token.slice(4, 12), onBox('root'));
+  const sentence = await expectRefused(await answer, 401, 'invalid_token');
+  const { length } = await stored();
+  expect([sentence, length < 10_000]).toEqual([`This token is not valid; ${length} lines were imported.`, true]);
+}, 30_000);
 
 test('lines wait for up to 2 seconds while another process holds the lock, and nobody else waits', async () => {
   const { access, server, send, stored } = await sending();

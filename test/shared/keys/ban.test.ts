@@ -10,6 +10,7 @@ import { createMailer } from '../../../shared/mail/send.ts';
 import type { ImportOptions } from '../../../shared/profiles/import/import.ts';
 import { approveKey, keyIn, keysListed, request, withoutLease } from '../../support/keys.ts';
 import { type ReceivedMail, sendDueMails, startSmtp } from '../../support/mail.ts';
+import { openerFor } from '../../support/people.ts';
 import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
@@ -55,10 +56,10 @@ async function sentMails(): Promise<string[]> {
 const ban = () => void changeByHand(deps, 'ada', { banned: true });
 const unban = () => void changeByHand(deps, 'ada', { banned: false });
 
-const byBackend: Partial<ImportOptions> = {
+const byBackend = (): Partial<ImportOptions> => ({
   by: { kind: 'backend', name: 'backend' },
-  policy: policyOf({ identifier: 'k7Qm2XaB', excludesContactFields: false }),
-};
+  policy: policyOf({ identifier: openerFor(deps), excludesContactFields: false }),
+});
 
 describe('keys stop working when their profile is banned, work again once it is unbanned, and history records both, without a mail', () => {
   for (const [how, startBan, endBan, by] of [
@@ -78,8 +79,8 @@ describe('keys stop working when their profile is banned, work again once it is 
     ],
     [
       'lines sent by a backend',
-      () => importLines(deps, [BANNED], byBackend),
-      () => importLines(deps, [UNBANNED], byBackend),
+      () => importLines(deps, [BANNED], byBackend()),
+      () => importLines(deps, [UNBANNED], byBackend()),
       'backend backend',
     ],
   ] satisfies [string, () => Promise<unknown>, () => Promise<unknown>, string][]) {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { eraseProfile } from '../../../../shared/erasure/erase.ts';
 import { policyOf } from '../../../../shared/erasure/feed-policy.ts';
+import { openerFor } from '../../../support/people.ts';
 import { changeByHand, importLines } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { onBox, testClock, testDeps } from '../../../support/world.ts';
@@ -94,6 +95,7 @@ test('a file with --as-of changes exactly the profiles that were not written or 
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 14, size: '+1' }), async (steps) => {
       const clock = testClock();
       const deps = testDeps({ clock });
+      const identifier = openerFor(deps);
       const model: Model = { profiles: new Map(), erasedAt: new Map() };
       for (const step of steps) {
         const nowMs = clock.nowMs();
@@ -101,7 +103,7 @@ test('a file with --as-of changes exactly the profiles that were not written or 
         else if ('lines' in step) {
           const asOfMs = step.agoMs === null ? null : nowMs - step.agoMs;
           const by = step.kind === 'feed' ? ({ kind: 'backend', name: 'backend' } as const) : onBox('operator');
-          const policy = policyOf({ identifier: 'k7Qm2XaB', excludesContactFields: false });
+          const policy = policyOf({ identifier, excludesContactFields: false });
           const lines = step.lines.map((one) => (one.deleted ? one : { username: `user${one.id}`, ...one }));
           const { imported, deleted, pruned, newer, details, refused } = await importLines(deps, lines, {
             by,
