@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { showKey } from '../../../shared/keys/view.ts';
+import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { KEY, openTerminal } from '../../support/commands.ts';
-import { keysListed, mailedSecrets, request } from '../../support/keys.ts';
+import { keyIn, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { testDeps } from '../../support/world.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 const deps = testDeps();
 const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };
@@ -154,4 +154,35 @@ test('keys approve without MAIL_URL fails before the first question', async () =
   expect(await terminal.exited).toBe(1);
   expect(terminal.screen()).toContain('MAIL_URL is not set');
   expect(terminal.screen()).not.toContain('Permissions:');
+});
+
+describe('keys suspend at a terminal, like all decisions with a reason', () => {
+  const keyFor = (state: 'Active' | 'pending') => keyIn(state, { ...deps, clock: testClock(Date.now()) }, profile);
+
+  test('shows the key, asks for the reason, and does nothing before a yes', async () => {
+    const identifier = await keyFor('Active');
+    const terminal = openTerminal(['keys', 'suspend', identifier], variables);
+    await terminal.see(`Profile         ${profile}`);
+    await terminal.answer(/Reason .*:/, `Found in public.${KEY.enter}`);
+    await terminal.see('Suspend key');
+    expect(showKey(deps, identifier).state).toBe('Active');
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see(`${identifier} suspended`);
+    expect(await terminal.exited).toBe(0);
+    expect(keyHistory(deps, identifier).at(-1)?.detail).toEqual({ reason: 'Found in public.' });
+    expect(mails(deps).at(-1)).toContain('Found in public.');
+  });
+
+  test('with --yes needs --reason', async () => {
+    const terminal = openTerminal(['keys', 'suspend', await keyFor('Active'), '--yes'], variables);
+    expect(await terminal.exited).toBe(2);
+    expect(terminal.screen()).toContain('--reason is missing');
+  });
+
+  test('fails before the first question if the key is in another state', async () => {
+    const terminal = openTerminal(['keys', 'suspend', await keyFor('pending')], variables);
+    expect(await terminal.exited).toBe(1);
+    expect(terminal.screen()).toContain('only Active keys can be suspended');
+    expect(terminal.screen()).not.toContain('Reason');
+  });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createMetrics } from '../../../server/observability/metrics.ts';
+import { createMetrics, printFamilies } from '../../../server/observability/metrics.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
 import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
@@ -185,4 +185,32 @@ test('a crashed attempt is open until its lease ends, then not confirmed', async
   expect(samplesOf(await metrics.read())).toMatchObject({ [open]: 1, [lost]: 0 });
   clock.advance(1_000);
   expect(samplesOf(await metrics.read())).toMatchObject({ [open]: 0, [lost]: 1 });
+});
+
+test('metrics are printed in Prometheus’ text format, whatever characters a label has', () => {
+  const text = printFamilies([
+    { name: 'a_total', help: 'Help.', type: 'counter', samples: [[{}, 0.5]] },
+    { name: 'b', help: 'More.', type: 'gauge', samples: [] },
+    {
+      name: 'c_seconds',
+      help: 'Time.',
+      type: 'histogram',
+      samples: [
+        [{ le: '+Inf', route: 'a"\\\n' }, 2, '_bucket'],
+        [{ status: 200 }, 1e-7, '_sum'],
+      ],
+    },
+  ]);
+  expect(text).toBe(`# HELP a_total Help.
+# TYPE a_total counter
+a_total 0.5
+
+# HELP b More.
+# TYPE b gauge
+
+# HELP c_seconds Time.
+# TYPE c_seconds histogram
+c_seconds_bucket{le="+Inf",route="a\\"\\\\\\n"} 2
+c_seconds_sum{status="200"} 1e-7
+`);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { KEY_STATES, type KeyState } from '../../../shared/db/schema.ts';
 import type { ListInput } from '../../../shared/keys/fields.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
-import { queuePlace } from '../../../shared/keys/list.ts';
+import { countOlder, queuePlace } from '../../../shared/keys/list.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { keyIn, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -100,4 +100,19 @@ test('the previous and the next request in the queue skip those being approved, 
     [null, null],
     [first ?? '', null],
   ]);
+});
+
+test('only older requests that are still pending are counted as ahead', async () => {
+  const clock = testClock();
+  const access = testDeps({ clock });
+  for (let n = 0; n < 4; n++) insertProfile(access.db, { id: n + 1 });
+  const identifiers: string[] = [];
+  for (let n = 0; n < 4; n++) {
+    identifiers.push(await request(access, { profile: `user${n + 1}` }));
+    clock.advance(1_000);
+  }
+  const counts = () => identifiers.map((identifier) => countOlder(access, identifier));
+  expect(counts()).toEqual([0, 1, 2, 3]);
+  moveAndNotify(access, 'reject', { identifier: identifiers[1] as string, reason: 'No.', by: onBox('root') });
+  expect([countOlder(access, identifiers[2] as string), countOlder(access, identifiers[3] as string)]).toEqual([1, 2]);
 });

@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { exportProfile, exportProfiles } from '../../../shared/profiles/export.ts';
+import { FIELDS, PUBLIC_FIELDS } from '../../../shared/profiles/fields.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
+import { parseLine } from '../../../shared/profiles/line.ts';
 import { textOf } from '../../../shared/profiles/record.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { MAIL_CONFIG } from '../../support/mail.ts';
 import { exportText, importLines } from '../../support/profiles.ts';
+import { readingOf } from '../../support/reading.ts';
 import { ANY_CHARACTER, rounds } from '../../support/rounds.ts';
 import { onBox, testDeps } from '../../support/world.ts';
 
@@ -148,4 +151,14 @@ test('the sample contains Ada as the documentation shows her', () => {
     .find(({ id }) => id === 7);
   expect(ada).toMatchObject({ username: 'Ada', authId: 'auth0|ada', email: 'ada@example.org', banned: false });
   expect(ada.aliases[0]).toBe('lovelace');
+});
+
+test('an export line has all fields in their order, an import accepts all of them, and clients get the public ones', async () => {
+  const deps = testDeps();
+  await importLines(deps, [{ id: 1, username: 'ada' }]);
+  const line = textOf(exportProfile(deps.db, { username: 'ada' }));
+  expect(Object.keys(JSON.parse(line))).toEqual(Object.keys(FIELDS));
+  expect(parseLine(line)).toMatchObject({ id: 1, dropped: [] });
+  const found = readingOf(deps).lookup.one('profile', 'uid', '1');
+  expect(Object.keys(JSON.parse(found?.body ?? '{}'))).toEqual(PUBLIC_FIELDS);
 });
