@@ -1,13 +1,14 @@
 import type { DistinctQuestion } from 'inquirer';
 import { PERMISSIONS, type Permission } from '../../shared/db/schema.ts';
 import { AppError } from '../../shared/errors.ts';
+import { cleanForTerminal } from '../../shared/text.ts';
 
 // Prompts read stdin and write to stderr, because stdout is for results. Call them only if `canAsk()` is true.
 
 /** A question that is answered with free text. */
 type TextQuestion = {
   message: string;
-  /** The answer of Enter alone; Tab writes it, to be changed. */
+  /** The answer of Enter alone, without control and bidirectional characters; Tab writes it, to be changed. */
   initial?: string;
   /** Returns a sentence that says what is wrong with the text; null if it is valid. */
   fault: (text: string) => string | null;
@@ -46,7 +47,7 @@ export function confirm(message: string): Promise<boolean> {
 }
 
 function textOf({ message, initial = '', fault }: TextQuestion) {
-  return { message, default: initial, validate: (text: string) => fault(text) ?? true };
+  return { message, default: cleanForTerminal(initial, true), validate: (text: string) => fault(text) ?? true };
 }
 
 /** The name under which inquirer returns the answer to our only question. */

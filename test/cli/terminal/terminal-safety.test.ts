@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
-import { openTerminal, runCommand } from '../../support/commands.ts';
+import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
 import { issue } from '../../support/keys.ts';
 import { importLines, jsonLines } from '../../support/profiles.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
@@ -51,6 +51,18 @@ describe('JSON', () => {
     expect(terminal.raw().replaceAll('\r\n', '')).not.toMatch(UNSAFE);
     expect(JSON.parse(terminal.raw().replaceAll('\r\n', ''))).toMatchObject(profile);
   });
+});
+
+test('a prompt that offers a text to be changed omits them, also once Tab has written it', async () => {
+  const { identifier, variables } = await world();
+  const terminal = openTerminal(['keys', 'edit', identifier], variables);
+  await terminal.answer('(xy)', '\t');
+  await terminal.answer('xy', 'z\r');
+  await terminal.see(`Rename key ${identifier}?`);
+  terminal.type(KEY.ctrlC);
+  await terminal.exited;
+  expect(terminal.screen()).toContain('xyz');
+  expect(terminal.raw()).not.toMatch(/\p{Bidi_Control}/u);
 });
 
 test('an error is one line, and omits control and bidirectional characters of a file name or argument that it quotes', async () => {
