@@ -1,4 +1,5 @@
 import { beginRegistration, readEnrolment } from '../../../shared/sign-in/passkeys.ts';
+import { logoOf } from '../../frame/frame.ts';
 import { html } from '../../html.ts';
 import { errorSummary, type Faults, formTo, hiddenField } from '../html/fields.ts';
 import { timeText } from '../html/time.ts';
@@ -22,16 +23,17 @@ const TITLE = 'Register a passkey';
  * so the server doesn't receive it until the page's script sends it with the form.
  */
 export function enrolPage(context: PageContext): Page {
+  const { config, to } = context;
   const fault = passkeyFault(context);
   if (fault !== null) return notePage(TITLE, fault);
   return {
     title: TITLE,
     scripts: [enrolScript],
-    body: html`<div class="ask stack"><h1>${TITLE}</h1>
+    body: html`<div class="card alone">${logoOf(config)}<h1>${TITLE}</h1>
 ${WITHOUT_SCRIPT}
 <p class="note" id="missing" hidden>This link is incomplete: open the one that you were sent, with everything after the #.</p>
 <div id="whole" class="stack" hidden><p>You were sent this link to become an admin of this service. Nothing happens until you continue.</p>
-${formTo(context.to('/developers/enrol'), 'Continue', hiddenField('secret', ''))}</div></div>`,
+${formTo(to('/developers/enrol'), 'Continue', hiddenField('secret', ''))}</div></div>`,
   };
 }
 
@@ -46,12 +48,12 @@ export async function enrol(context: PageContext): Promise<Outcome> {
   return registerPasskey(context, secret, ask, { seeOther: '/developers/admin/sign-in', flash: 'passkey-registered' });
 }
 
-function askToCreate({ access, to }: PageContext, secret: string, name: string, faults: Faults): Page {
+function askToCreate({ access, config, to }: PageContext, secret: string, name: string, faults: Faults): Page {
   const { admin, expiresAtMs } = readEnrolment(access, secret);
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
-    body: html`<div class="ask stack">${errorSummary(faults)}<h1>${TITLE}</h1>
+    body: html`<div class="card alone">${logoOf(config)}${errorSummary(faults)}<h1>${TITLE}</h1>
 <p>For the admin <strong><bdi>${admin.name}</bdi></strong>. This link works once, until ${timeText(expiresAtMs)}.</p>
 <p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or similar each time. You sign in with it.</p>
 ${passkeyForm({

@@ -31,7 +31,10 @@ export async function newKeyPage(context: PageContext): Promise<Page> {
   const { inUse } = await ownKeys(context);
   if (isFull(inUse)) return fullPage(context, inUse);
   const hindrance = hindranceOf(context);
-  if (hindrance !== null) return notePage(TITLE, hindrance, { where: 'API keys' });
+  if (hindrance !== null) {
+    const page = notePage(TITLE, hindrance, { where: 'API keys' });
+    return { ...page, body: html`${crumbs(context)}${page.body}` };
+  }
   const [successorOf, like] = [queryValue(context, 'successor-of'), queryValue(context, 'like')];
   const identifier = successorOf === '' ? like : successorOf;
   if (identifier === '') return show(context, { permissions: ['api.lookup'] }, NO_FAULTS);
