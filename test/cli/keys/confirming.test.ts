@@ -103,3 +103,26 @@ test('keys resume says that the key stays refused while its profile is banned', 
   await terminal.answer(/Resume key \w{8}\?/, `y${KEY.enter}`);
   expect(await terminal.exited).toBe(0);
 });
+
+test('a request for a successor is shown before it is sent, and its approval asks when the old key expires', async () => {
+  const profile = await newProfile();
+  const fields = { profile, projectUrl: 'https://example.org', description: `${DESCRIPTION}\nIn two lines.` };
+  const { identifier } = await issue(deps, fields);
+  const asking = openTerminal(['keys', 'request', '--successor-of', identifier], variables);
+  await asking.see(new RegExp(`Successor of +${identifier}`));
+  await asking.see('In two lines.');
+  await asking.see('https://example.org');
+  await asking.see('Send this request?');
+  expect(keysListed(deps, { profile })).toHaveLength(1);
+  asking.type(KEY.enter);
+  await asking.see('pending');
+  expect(await asking.exited).toBe(0);
+  const successor = /(\w{8}) pending/.exec(asking.screen())?.[1] ?? '';
+  const granted = ['--permission', 'api.lookup', '--rate-limit', '7/1m', '--expires', 'never'];
+  const terminal = openTerminal(['keys', 'approve', successor, ...granted], variables);
+  await terminal.answer('When the old key expires', `2126-01-31${KEY.enter}`);
+  await terminal.answer(/Expires +never\s+When the old key expires +2126-01-31/, `y${KEY.enter}`);
+  expect(await terminal.exited).toBe(0);
+  expect(showKey(deps, successor).state).toBe('Active');
+  expect(showKey(deps, identifier).expiresAt).toBe('2126-01-31T00:00:00.000Z');
+});

@@ -3,9 +3,9 @@ import { settleBackground } from '../../../server/background.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { FAILURES } from '../../../shared/throttle.ts';
 import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts';
-import { get, startTestServer } from '../../support/http.ts';
+import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { call, expectRefused, tokenFor } from '../../support/manage.ts';
-import { ADA, pageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
+import { ADA, ownerWorld, pageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { expectRefusal } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
@@ -155,4 +155,36 @@ test('with DEVELOPER_PLATFORM=off all paths are unknown; with on they are not', 
   await expectRefusal(await get(off, '/manage/v1/me'), 404);
   const on = await startTestServer();
   await expectRefused(await call(on, '/manage/v1/me', null), 401, 'no_credentials');
+});
+
+describe('on a public host name, behind a proxy', async () => {
+  const { access, ...faulty } = await ownerWorld({
+    PUBLIC_URL: 'https://api.example.org',
+    TRUSTED_PROXIES: '127.0.0.1',
+  });
+  const server = await serverOfPages({ access, ...faulty });
+  const token = tokenFor(access);
+
+  test.each([
+    ['GET', '/manage/v1/me'],
+    ['POST', '/manage/v1/profiles'],
+    ['POST', '/manage/v1/sign-ins'],
+  ])(
+    '%s %s refuses plain HTTP and a missing host, and reports an error of the server without its cause',
+    async (method, path) => {
+      const ask = (headers: Record<string, string> = {}) =>
+        call(server, path, token, {
+          method,
+          ...(method === 'POST' && { body: {} }),
+          headers: { 'X-Forwarded-Proto': 'https', ...headers },
+        });
+      await expectRefused(await ask({ 'X-Forwarded-Proto': 'http' }), 403, 'plain_http');
+      const raw = await getRaw(server, path, ['Host: ', 'Content-Length: 0'], method);
+      expect([raw.status, raw.headers.get('x-error-code')]).toEqual([400, 'bad_request']);
+      access.db.$client.run('ALTER TABLE backend_tokens RENAME TO gone');
+      const sentence = await expectRefused(await ask(), 500, 'internal');
+      access.db.$client.run('ALTER TABLE gone RENAME TO backend_tokens');
+      expect(sentence).not.toMatch(/profiles\.db|SQL|no such table/);
+    },
+  );
 });
