@@ -50,21 +50,6 @@ export type PageAnswer = {
   refusal: string | null;
 };
 
-/** Creates a {@link PageWorld} with a new database. */
-export function pageWorld(variables: Record<string, string> = {}): PageWorld {
-  const clock = testClock();
-  const access = testDeps({ clock, variables });
-  const events: PageWorld['events'] = [];
-  const report: PortalServices['report'] = (level, message, cause, requestId) =>
-    void events.push(requestId === undefined ? [level, message] : [level, message, String(cause), requestId]);
-  return {
-    access,
-    clock,
-    services: createPortalServices(access, report, emptyLimits(access.clock)),
-    events,
-  };
-}
-
 /** Requests a page, and waits for the background work that it starts. */
 export async function visit(
   { services }: Pick<PageWorld, 'services'>,
@@ -191,18 +176,16 @@ export const BEA = { id: 8, username: 'bea', email: 'bea@example.org' };
 /** Pages on a database with both owners; `cookie` is Ada's session. */
 export type OwnerWorld = PageWorld & { cookie: string; lastCode: () => string };
 
-/** Makes pages on a new database with both owners. */
+/** Makes pages on a new database, or on that at DATABASE_PATH, with both owners. */
 export async function ownerWorld(variables: Record<string, string> = {}): Promise<OwnerWorld> {
   const clock = testClock();
   const codes = countingCodes();
   const access = testDeps({ clock, random: codes.random, variables });
   for (const owner of [ADA, BEA]) insertProfile(access.db, owner);
   const events: PageWorld['events'] = [];
-  const services = createPortalServices(
-    access,
-    (level, message) => void events.push([level, message]),
-    emptyLimits(access.clock),
-  );
+  const report: PortalServices['report'] = (level, message, cause, requestId) =>
+    void events.push(requestId === undefined ? [level, message] : [level, message, String(cause), requestId]);
+  const services = createPortalServices(access, report, emptyLimits(clock));
   return { access, clock, services, events, cookie: signInOwner(access, ADA.id), lastCode: codes.lastCode };
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { removeToken } from '../../../shared/tokens.ts';
 import { call, expectRefused, tokenFor } from '../../support/manage.ts';
-import { type PageWorld, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { ownerWorld, type PageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 import { openerFor, ticketFor } from '../../support/people.ts';
 import { importLines } from '../../support/profiles.ts';
 import { onBox, refusal } from '../../support/world.ts';
@@ -10,7 +10,7 @@ const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.o
 const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };
 
 async function handOverWorld() {
-  const world = pageWorld();
+  const world = await ownerWorld();
   await importLines(world.access, [ADA, BEA]);
   const server = await serverOfPages(world);
   const token = tokenFor(world.access, { rights: ['sign-ins'] });

@@ -5,8 +5,7 @@ import { FAILURES } from '../../../shared/throttle.ts';
 import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { call, expectRefused, tokenFor } from '../../support/manage.ts';
-import { ADA, ownerWorld, pageWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
-import { importLines } from '../../support/profiles.ts';
+import { ownerWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
 import { expectRefusal } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
 
@@ -18,8 +17,7 @@ const MANAGE_ROUTES = [
   { method: 'POST', path: '/manage/v1/sign-ins', right: 'sign-ins', takesJson: true },
 ] as const;
 
-const world = pageWorld({ PUBLIC_URL: 'http://localhost:3000' });
-await importLines(world.access, [ADA]);
+const world = await ownerWorld({ PUBLIC_URL: 'http://localhost:3000' });
 const server = await serverOfPages(world);
 const token = tokenFor(world.access);
 

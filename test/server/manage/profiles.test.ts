@@ -3,26 +3,25 @@ import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { DAY_MS, isoTime } from '../../../shared/clock.ts';
 import { removeToken } from '../../../shared/tokens.ts';
-import { get } from '../../support/http.ts';
+import { get, startTestServer } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { expectRefused, sendLines, tokenFor } from '../../support/manage.ts';
-import { pageWorld, serverOfPages } from '../../support/pages.ts';
 import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
 import { onBox } from '../../support/world.ts';
 
 // A backend's lines over HTTP. What a line does is tried in shared/profiles/import.
 
 async function sending() {
-  const world = pageWorld();
-  const server = await serverOfPages(world);
-  const token = tokenFor(world.access, { rights: ['profiles'] });
+  const server = await startTestServer();
+  const access = server.deps;
+  const token = tokenFor(access, { rights: ['profiles'] });
   const send = (query: string, ...lines: (object | string)[]) => sendLines(server, token, query, jsonLines(...lines));
   const stored = async () =>
-    (await exportText(world.access))
+    (await exportText(access))
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line));
-  return { ...world, server, token, send, stored };
+  return { access, server, token, send, stored };
 }
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
@@ -166,7 +165,11 @@ test('a token without addresses changes none', async () => {
 });
 
 test('as-of skips and counts profiles that were written or erased here since then; an impossible time is refused', async () => {
-  const { clock, send, stored } = await sending();
+  const {
+    access: { clock },
+    send,
+    stored,
+  } = await sending();
   await send('', ADA, { id: 9, username: 'gone' });
   const asOf = isoTime(clock.nowMs());
   clock.advance(1_000);

@@ -1,16 +1,10 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { createPortalServices } from '../../../server/portal/services.ts';
-import { openDatabase } from '../../../shared/files/open.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { beginPasskeySignIn } from '../../../shared/sign-in/passkeys.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
 import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine.ts';
-import { ADA, type PageWorld, sentAgain, signInOwner, valuesOf, visit } from '../../support/pages.ts';
-import { countingCodes } from '../../support/people.ts';
-import { importLines } from '../../support/profiles.ts';
-import { emptyLimits } from '../../support/storage.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { ADA, ownerWorld, type PageWorld, sentAgain, valuesOf, visit } from '../../support/pages.ts';
 
 // The pages while the disk is full, and afterwards. Needs permission to mount.
 
@@ -21,21 +15,9 @@ const REFUSED: unknown[] = [503, 'not_written', ['60'], true];
 /** Pages of an owner who has a key, with the database on a separate disk. */
 async function worldOnDisk() {
   const disk = mountSmallDisk(4 * 1_048_576);
-  const DATABASE_PATH = join(disk.folder, 'profiles.db');
-  const db = openDatabase(DATABASE_PATH, 'serve');
-  const codes = countingCodes();
-  const clock = testClock();
-  const access = testDeps({ db, clock, random: codes.random, variables: { DATABASE_PATH } });
-  await importLines(access, [ADA]);
-  const events: PageWorld['events'] = [];
-  const services = createPortalServices(
-    access,
-    (level, message) => void events.push([level, message]),
-    emptyLimits(access.clock),
-  );
-  const world: PageWorld = { access, clock, services, events };
-  const { identifier } = await issue(access, { profile: ADA.username });
-  return { disk, world, identifier, lastCode: codes.lastCode };
+  const world = await ownerWorld({ DATABASE_PATH: join(disk.folder, 'profiles.db') });
+  const { identifier } = await issue(world.access, { profile: ADA.username });
+  return { disk, world, identifier };
 }
 
 /** Fills the disk, and empties the database's log, which would otherwise be overwritten from its beginning. */
@@ -47,17 +29,17 @@ function fill(disk: SmallDisk, { access: { db } }: PageWorld): void {
 test.skipIf(NO_MOUNT !== null)(
   'while the disk is full, every form says what to do and keeps what was typed, and signing out still removes the cookie',
   async () => {
-    const { disk, world, identifier, lastCode } = await worldOnDisk();
+    const { disk, world, identifier } = await worldOnDisk();
     const post = async (path: string, form: Record<string, string>, cookie: string) => {
       const answer = await visit(world, path, { form, cookie });
       const { status, refusal, body } = answer;
       const outcome: unknown[] = [status, refusal, valuesOf(answer, 'retry-after'), body.includes(NOT_WRITTEN)];
       return { answer, outcome, body };
     };
-    const cookie = signInOwner(world.access, ADA.id);
+    const { cookie } = world;
     const asked = await visit(world, '/developers/sign-in', { form: TYPED });
     const asking = valuesOf(asked, 'set-cookie')[0]?.split(';')[0] as string;
-    const code = { code: lastCode(), next: '' };
+    const code = { code: world.lastCode(), next: '' };
     const enter = () => post('/developers/sign-in/code', code, asking);
     world.clock.advance(60_000);
     fill(disk, world);
@@ -105,7 +87,7 @@ test.skipIf(NO_MOUNT !== null)(
 );
 
 test('a failed form with a secret is not offered again, and one with a passkeyâ€™s credential comes back without it', async () => {
-  const { world } = await withoutDisk();
+  const world = await ownerWorld({ PUBLIC_URL: 'http://localhost:3000' });
   const { challenge } = beginPasskeySignIn(world.access);
   for (const table of ['tickets', 'passkeys'])
     world.access.db.$client.run(`ALTER TABLE ${table} RENAME TO no_${table}`);
@@ -131,13 +113,3 @@ test('a failed form with a secret is not offered again, and one with a passkeyâ€
   expect([signed.status, sentAgain(signed.body)]).toEqual([500, [['next', '/developers/admin']]]);
   expect([signed.body.includes('spentspentsp'), signed.body.includes(clientDataJSON)]).toEqual([false, false]);
 });
-
-/** Pages at a URL that allows passkeys. */
-async function withoutDisk() {
-  const access = testDeps({ variables: { PUBLIC_URL: 'http://localhost:3000' } });
-  const world = {
-    access,
-    services: createPortalServices(access, () => {}, emptyLimits(access.clock)),
-  };
-  return { world };
-}

@@ -2,8 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { get } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
-import { ADA, ask, fetchPage, ownerWorld, pageWorld, serverOfPages, signInOwner, visit } from '../../support/pages.ts';
-import { importLines } from '../../support/profiles.ts';
+import { ADA, ask, fetchPage, ownerWorld, serverOfPages, visit } from '../../support/pages.ts';
 
 // Viewing pages changes nothing, and pages and the API accept only their own kind of credential.
 
@@ -36,10 +35,9 @@ test('a key is shown as expired at once, and nothing is stored for it, even whil
 });
 
 test('pages accept only the cookie, and the API only the bearer token', async () => {
-  const world = pageWorld();
-  await importLines(world.access, [ADA]);
+  const world = await ownerWorld();
   const { secret } = await issue(world.access, { profile: ADA.username });
-  const cookie = signInOwner(world.access, ADA.id);
+  const { cookie } = world;
   const token = cookie.split('=')[1] as string;
   const server = await serverOfPages(world);
   const statusOf = async (path: string, headers: Record<string, string>) =>

@@ -4,17 +4,15 @@ import { join } from 'node:path';
 import { EMPTY_POLICY } from '../../../server/frame/frame.ts';
 import { MAX_LISTED } from '../../../shared/sign-in/sessions.ts';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
-import { fetchPage, pageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { fetchPage, ownerWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
 import { countSignInRows, ownerOf, signedIn } from '../../support/people.ts';
-import { importLines, insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, PAGES } from '../../support/requests.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const POLICY =
   /^default-src 'none'; style-src 'self'; script-src( 'sha256-[\w+/]{43}=')+; (connect-src 'self'; )?img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/;
 
-const world = pageWorld({ METRICS_TOKEN });
-await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+const world = await ownerWorld({ METRICS_TOKEN });
 const server = await serverOfPages(world);
 
 const pathsOf = (method: string) => PAGES.filter((route) => route.method === method).map(({ path }) => path);
@@ -80,7 +78,7 @@ describe('the style sheet', () => {
   });
 
   test('has the path of PUBLIC_URL', async () => {
-    const prefixed = await serverOfPages(pageWorld({ PUBLIC_URL: 'http://localhost:3000/profiles' }));
+    const prefixed = await serverOfPages(await ownerWorld({ PUBLIC_URL: 'http://localhost:3000/profiles' }));
     const page = await (await fetchPage(prefixed, '/developers')).text();
     expect(page).toMatch(/<link rel="stylesheet" href="\/profiles\/docs\/style\.css\?v=.{8}">/);
   });
@@ -116,9 +114,7 @@ describe('refusals are pages, with the sentence and status that a program would 
   });
 
   test('for an internal error, without its cause, which is logged under the request id', async () => {
-    const broken = pageWorld();
-    await importLines(broken.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
-    const cookie = signInOwner(broken.access, 7);
+    const { cookie, ...broken } = await ownerWorld();
     const faulty = await serverOn({ ...broken.access, clock: broken.clock });
     broken.access.db.$client.run('ALTER TABLE sign_ins RENAME TO gone');
     const answer = await fetchPage(faulty, '/developers', { headers: { cookie } });
@@ -190,8 +186,7 @@ test('GET and HEAD write nothing except the last use of a session, once a minute
 });
 
 test('a session is not accepted with plain HTTP on a public host name, or behind an unknown proxy', async () => {
-  const unsafe = pageWorld({ PUBLIC_URL: 'http://api.example.org', HOST: '127.0.0.1' });
-  insertProfile(unsafe.access.db, { id: 7 });
+  const unsafe = await ownerWorld({ PUBLIC_URL: 'http://api.example.org', HOST: '127.0.0.1' });
   const status = async (at: typeof world, sent: object = {}) =>
     (await visit(at, '/developers/sessions', { cookie: signInOwner(at.access, 7), ...sent })).status;
   expect([await status(unsafe), await status(world), await status(world, { isBehindUnknownProxy: true })]).toEqual([
@@ -202,9 +197,7 @@ test('a session is not accepted with plain HTTP on a public host name, or behind
 });
 
 test('with HTTPS, signing out removes the cookie with the prefix', async () => {
-  const secure = pageWorld({ PUBLIC_URL: 'https://api.example.org' });
-  insertProfile(secure.access.db, { id: 7 });
-  const cookie = signInOwner(secure.access, 7);
+  const { cookie, ...secure } = await ownerWorld({ PUBLIC_URL: 'https://api.example.org' });
   const out = await visit(secure, '/developers/sign-out', { form: {}, cookie });
   expect(valuesOf(out, 'set-cookie')).toContain('__Host-session=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Lax');
   expect((await visit(secure, '/developers/sessions', { cookie })).status).toBe(303);
@@ -223,8 +216,7 @@ test('the message about a form’s effect is shown once, on the next page', asyn
 });
 
 test('only the latest sessions are listed if there are many, but all can be ended', async () => {
-  const at = pageWorld();
-  insertProfile(at.access.db, { id: 7 });
+  const at = await ownerWorld();
   for (let times = 0; times < MAX_LISTED + 20; times++) signInOwner(at.access, 7);
   const cookie = signInOwner(at.access, 7);
   const { body } = await visit(at, '/developers/sessions', { cookie });
@@ -235,8 +227,7 @@ test('only the latest sessions are listed if there are many, but all can be ende
 });
 
 test('ending another session leaves this one, and ending this one signs out', async () => {
-  const at = pageWorld();
-  insertProfile(at.access.db, { id: 7 });
+  const at = await ownerWorld();
   const [other, cookie] = [signInOwner(at.access, 7), signInOwner(at.access, 7)];
   const statusWith = async (one: string) => (await visit(at, '/developers/sessions', { cookie: one })).status;
   const end = async (isThis: boolean) => {
@@ -254,8 +245,7 @@ test('ending another session leaves this one, and ending this one signs out', as
 });
 
 test('sessions are listed by the usual names of browsers, without text that a browser sent', async () => {
-  const at = pageWorld();
-  insertProfile(at.access.db, { id: 7 });
+  const at = await ownerWorld();
   for (const agent of ['Mozilla/5.0 (X11; Linux x86_64) Chrome/139.0 Safari/537.36', '<b>Your bank</b>']) {
     signedIn(at.access, ownerOf(7), { address: '192.0.2.9', agent });
   }

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { issue, request } from '../../../support/keys.ts';
-import { adminPages, pageWorld, sentAgain, signInOwner, visit } from '../../../support/pages.ts';
-import { importLines } from '../../../support/profiles.ts';
+import { adminPages, ownerWorld, sentAgain, signInOwner, visit } from '../../../support/pages.ts';
 import { PAGES } from '../../../support/requests.ts';
 
 /** The fields of forms and the parameters of pages that are shown again, or read at all. */
@@ -23,8 +22,7 @@ const NAMES = ['name', 'address', 'code', 'next', 'description', 'permissions', 
 const MARK = `"'></textarea></title><script>mark()</script><img src=x onerror=mark()>\u202e`;
 
 test('paths, queries, fields, cookies and browser names never become markup, on any page or refusal', async () => {
-  const world = pageWorld();
-  await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+  const world = await ownerWorld();
   for (const { method, path } of PAGES) {
     // A new session for each route, because some end it.
     const signedIn = signInOwner(world.access, 7);
@@ -44,7 +42,7 @@ test('paths, queries, fields, cookies and browser names never become markup, on 
 
 // Time proportional to the square of a field's length would be minutes here.
 test('a hundred refused forms of 60 KB of "e-mail" are offered again unchanged, within seconds', async () => {
-  const world = pageWorld();
+  const world = await ownerWorld();
   const form = { name: 'E-mail <1>', description: 'e-mail'.repeat(10_000) };
   for (let count = 0; count < 100; count++) {
     const { body } = await visit(world, '/developers/keys/new', { form });

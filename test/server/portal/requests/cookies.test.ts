@@ -1,14 +1,12 @@
 import { expect, test } from 'bun:test';
 import { sendRaw } from '../../../support/http.ts';
-import { pageWorld, serverOfPages, signInOwner } from '../../../support/pages.ts';
-import { importLines } from '../../../support/profiles.ts';
+import { ownerWorld, serverOfPages } from '../../../support/pages.ts';
 
 // Other hosts of the same site can set cookies that browsers send here too, but none whose name begins with `__Host-`.
 
-const world = pageWorld({ PUBLIC_URL: 'https://dev.bio.example', TRUSTED_PROXIES: '127.0.0.1' });
-await importLines(world.access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
+const world = await ownerWorld({ PUBLIC_URL: 'https://dev.bio.example', TRUSTED_PROXIES: '127.0.0.1' });
 const server = await serverOfPages(world);
-const pair = signInOwner(world.access, 7);
+const pair = world.cookie;
 const token = pair.slice(pair.indexOf('=') + 1);
 
 /** The status of the page of sessions: 200 if signed in. `cookie` is Latin-1. */

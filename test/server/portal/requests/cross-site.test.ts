@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
-import { pageWorld, signInOwner, valuesOf, visit } from '../../../support/pages.ts';
+import { ownerWorld, valuesOf, visit } from '../../../support/pages.ts';
 import { countSignInRows } from '../../../support/people.ts';
-import { insertProfile } from '../../../support/profiles.ts';
 import { PAGES } from '../../../support/requests.ts';
 
 // Forms from every kind of page that could send them. Over HTTPS, browsers always send Sec-Fetch-Site and Origin with a form.
@@ -20,9 +19,8 @@ const OTHERS = [
   `${OWN}/lookup`,
 ];
 
-const world = pageWorld({ PUBLIC_URL });
-insertProfile(world.access.db, { id: 7 });
-const cookie = signInOwner(world.access, 7);
+const world = await ownerWorld({ PUBLIC_URL });
+const { cookie } = world;
 
 /** The code of the refusal of an empty form with these headers; null if it is accepted. */
 async function codeOf(path: string, headers: Record<string, string>): Promise<string | null> {

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { MAX_BODY_BYTES } from '../../../../server/http/body.ts';
 import { allValues, oneValue, queryValue, readForm } from '../../../../server/portal/requests/form.ts';
 import { getRaw, sendRaw, takeApart } from '../../../support/http.ts';
-import { fetchPage, pageWorld, SAME_ORIGIN, serverOfPages } from '../../../support/pages.ts';
+import { fetchPage, ownerWorld, SAME_ORIGIN, serverOfPages } from '../../../support/pages.ts';
 import { ANY_CHARACTER } from '../../../support/rounds.ts';
 import { refusal } from '../../../support/world.ts';
 
-const server = await serverOfPages(pageWorld());
+const server = await serverOfPages(await ownerWorld());
 const PATH = '/developers/sign-out';
 
 /** Status and code of the response to a body, which is always a page or a redirect. */
