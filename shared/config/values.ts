@@ -11,12 +11,13 @@ import { readSmallBytes } from './files.ts';
 // returns the rule that follows the variable's name.
 
 /**
- * The rule that the path of a database breaks: SQLite would open a temporary database for an empty path or `:memory:`. What
- * is below an inaccessible folder is reported when it is opened.
+ * The rule that the path of a database breaks: SQLite would open a temporary database for an empty path or `:memory:`, and a
+ * restore as root would replace /dev/null. What is below an inaccessible folder is reported when it is opened.
  */
 export function databasePathFault(path: string): string | null {
   if (path.trim() === '' || path.startsWith(':') || path.includes('\0')) return 'must name a file';
-  return kindOf(path) === 'folder' ? `must name a file, and ${path} is a folder` : null;
+  const kind = kindOf(path);
+  return kind === null || kind === 'file' ? null : `must name a file, and ${path} is a ${kind}`;
 }
 
 /** The rule that the path of a certificate or key breaks. */
@@ -24,11 +25,11 @@ export function missingFault(path: string): string | null {
   return kindOf(path) === 'file' ? null : `does not name an existing file: ${path}`;
 }
 
-/** What a path leads to; null if that is nothing, something else, or below an inaccessible folder. */
-function kindOf(path: string): 'file' | 'folder' | null {
+/** What a path leads to; null if that is nothing, or below an inaccessible folder. */
+function kindOf(path: string): 'file' | 'folder' | 'device or pipe' | null {
   try {
     const stat = statSync(path);
-    return stat.isFile() ? 'file' : stat.isDirectory() ? 'folder' : null;
+    return stat.isFile() ? 'file' : stat.isDirectory() ? 'folder' : 'device or pipe';
   } catch {
     return null;
   }

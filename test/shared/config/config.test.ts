@@ -88,6 +88,7 @@ test('the error of each variable says what is allowed', () => {
   const sentences: [Record<string, string>, string][] = [
     [{ DATABASE_PATH: ':memory:' }, 'must name a file.'],
     [{ DATABASE_PATH: folder }, `must name a file, and ${folder} is a folder.`],
+    [{ DATABASE_PATH: '/dev/null' }, 'must name a file, and /dev/null is a device or pipe.'],
     [{ DATABASE_MUST_EXIST: 'ON' }, 'must be one of on, off.'],
     [{ HOST: 'x' }, 'must be an IP address or localhost.'],
     [{ PUBLIC_URL: '', HOST: '0.0.0.0' }, 'must be set if HOST is not a loopback address.'],
