@@ -7,23 +7,9 @@ import type { Db } from '../../shared/db/connect.ts';
 // a script is told (roles, names, states) in braces.
 
 const BLOCKS = new Set(
-  [
-    'address',
-    'article',
-    'aside',
-    'dd',
-    'details',
-    'div',
-    'dl',
-    'dt',
-    'fieldset',
-    'figcaption',
-    'figure',
-    'footer',
-    'form',
-  ]
-    .concat(['h1', 'h2', 'h3', 'h4', 'header', 'legend', 'li', 'main', 'nav', 'ol', 'p', 'pre', 'section'])
-    .concat(['summary', 'table', 'tr', 'ul']),
+  'address article aside dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 header legend li main'
+    .concat(' nav ol p pre section summary table tr ul')
+    .split(' '),
 );
 const INDENTING = new Set(['details', 'dl', 'fieldset', 'form', 'li', 'nav', 'table']);
 const SKIPPED = new Set(['script', 'style', 'svg', 'option']);

@@ -86,18 +86,8 @@ describe('an admin at a terminal', () => {
 
   test('who says no changes nothing (exit code 130)', async () => {
     const identifier = await request(deps, { profile });
-    const words = [
-      'keys',
-      'approve',
-      identifier,
-      '--permission',
-      'api.lookup',
-      '--rate-limit',
-      '1/1s',
-      '--expires',
-      '1d',
-    ];
-    const terminal = openTerminal(words, variables);
+    const given = '--permission api.lookup --rate-limit 1/1s --expires 1d'.split(' ');
+    const terminal = openTerminal(['keys', 'approve', identifier, ...given], variables);
     await terminal.answer(/Approve key \w{8}\?/, KEY.enter);
     expect(await terminal.exited).toBe(130);
     expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: null });

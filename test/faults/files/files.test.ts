@@ -132,17 +132,7 @@ describe('secrets from files', () => {
     const path = join(deps.folder, 'mail-url');
     writeFileSync(path, `${smtp.url}\n`, { mode: 0o600 });
     const variables = { DATABASE_PATH: databasePath, MAIL_URL_FILE: path, MAIL_FROM: 'keys@example.net' };
-    const ask = [
-      'keys',
-      'request',
-      '--profile',
-      'user1000001',
-      '--name',
-      'Bot',
-      '--permission',
-      'api.lookup',
-      '--json',
-    ];
+    const ask = 'keys request --profile user1000001 --name Bot --permission api.lookup --json'.split(' ');
     const { identifier } = JSON.parse(
       (await profilectl([...ask, '--description', 'x'.repeat(80)], { variables })).stdout,
     );

@@ -16,22 +16,8 @@ import { tempFolder, testConfig } from '../../support/world.ts';
 // permitted to trace.
 
 /** The calls that fail. Locking and looking for files happens before and after reading and writing them. */
-const CALLS = [
-  'pread64',
-  'pwrite64',
-  'fsync',
-  'fdatasync',
-  'ftruncate',
-  'openat',
-  'stat',
-  'statx',
-  'link',
-  'linkat',
-  'rename',
-  'renameat',
-  'unlink',
-  'unlinkat',
-];
+const CALLS =
+  'pread64 pwrite64 fsync fdatasync ftruncate openat stat statx link linkat rename renameat unlink unlinkat'.split(' ');
 
 /**
  * A folder with a backup and a database that has an admin and a backend's token. Its second profile is only in the

@@ -4,20 +4,13 @@ import { adminPages, ownerWorld, sentAgain, signInOwner, visit } from '../../../
 import { PAGES } from '../../../support/requests.ts';
 
 /** The fields of forms and the parameters of pages that are shown again, or read at all. */
-const NAMES = ['name', 'address', 'code', 'next', 'description', 'permissions', 'projectUrl', 'expectedUsage', 'reason']
-  .concat([
-    'rateLimits',
-    'rateLimitsOther',
-    'rateLimitsSpan',
-    'expires',
-    'expiresOther',
-    'operation',
-    'shown',
-    'chosen',
-    'after',
-    'choose',
-  ])
-  .concat(['decided', 'find', 'state', 'by', 'kind', 'key', 'from', 'to', 'before', 'successor-of', 'like', 'unknown']);
+const NAMES =
+  'name address code next description permissions projectUrl expectedUsage reason rateLimits rateLimitsOther'
+    .concat(
+      ' rateLimitsSpan expires expiresOther operation shown chosen after choose decided find state by kind key from to',
+    )
+    .concat(' before successor-of like unknown')
+    .split(' ');
 
 const MARK = `"'></textarea></title><script>mark()</script><img src=x onerror=mark()>\u202e`;
 
