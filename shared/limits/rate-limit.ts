@@ -8,8 +8,9 @@ export const RATE_LIMIT_BOUNDS = { maxQuota: 1_000_000, maxWindowSeconds: 31 * 8
 
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 const UNIT_NAMES = { d: 'day', h: 'hour', m: 'minute', s: 'second' } as const;
+const TEXT = /^([^/]+)\/([0-9]*)(.*)$/;
 /** People also write `20/s`, `1200/min` and `5000/day`. */
-const TEXT = /^([^/]+)\/([0-9]*)(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$/;
+const UNIT = /^(?:s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$/;
 const WHOLE = /^[1-9][0-9]{0,6}$/;
 
 /** The syntax of a rate limit, for error messages and help texts. */
@@ -22,9 +23,9 @@ export function parseRateLimit(text: string): RateLimit {
   const windowSeconds = Number(count || 1) * UNITS[unit.charAt(0) as keyof typeof UNITS];
   const { maxQuota, maxWindowSeconds } = RATE_LIMIT_BOUNDS;
   const isQuota = WHOLE.test(quota) && Number(quota) <= maxQuota;
-  const isWindow = (count === '' || WHOLE.test(count)) && windowSeconds <= maxWindowSeconds;
+  const isWindow = UNIT.test(unit) && (count === '' || WHOLE.test(count)) && windowSeconds <= maxWindowSeconds;
   if (isQuota && isWindow) return { quota: Number(quota), windowSeconds };
-  const fault = unit === '' || text.length > 40 ? '' : `The ${isQuota ? 'window' : 'quota'} in ${text} is wrong. `;
+  const fault = quota === '' || text.length > 40 ? '' : `The ${isQuota ? 'window' : 'quota'} in ${text} is wrong. `;
   throw new AppError('usage', `${fault}A rate limit is ${RATE_LIMIT_SYNTAX}.`);
 }
 

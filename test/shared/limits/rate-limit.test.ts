@@ -50,6 +50,7 @@ describe('the text of a rate limit', () => {
   test('the part that is wrong is named', () => {
     expect(() => parseRateLimits(['60/1m', '60/32d'])).toThrow(/^The window in 60\/32d is wrong\. A rate limit is /);
     expect(() => parseRateLimit('0/1m')).toThrow(/^The quota in 0\/1m is wrong\. /);
+    expect(() => parseRateLimits(['60/1m', '60/1y'])).toThrow(/^The window in 60\/1y is wrong\. /);
     expect(() => parseRateLimit('sixty')).toThrow(/^A rate limit is /);
   });
 
