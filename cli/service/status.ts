@@ -10,7 +10,7 @@ import type { MailStatus } from '../../shared/mail/outbox.ts';
 import { bytesText, cleanForTerminal } from '../../shared/text.ts';
 import { configOf, globalsOf } from '../context.ts';
 import { lastImportText } from '../profiles/import-report.ts';
-import { ageText, counted, outputColumns, print, printJson, table, wrapLine } from '../terminal/output.ts';
+import { ageText, counted, outputColumns, print, printJson, table, timeCell, wrapLine } from '../terminal/output.ts';
 import { askState, type ServerState, serverText } from './ask-server.ts';
 
 /** Adds `status`, which shows the state of the service. */
@@ -82,7 +82,7 @@ function statusText(
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
   const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);
-  const needed = [...undeliveredLines(mails), ...(remarks.length === 0 ? ['All well.'] : remarks)];
+  const needed = [...undeliveredLines(mails, nowMs), ...(remarks.length === 0 ? ['All well.'] : remarks)];
   return [...(all ? [...lines, ''] : []), ...needed].join('\n');
 }
 
@@ -122,11 +122,11 @@ const MAX_MAILS_SHOWN = 10;
 const INDENT = '  ';
 
 /** The latest undelivered mails as a table, each with its tries and the reason below. */
-function undeliveredLines({ undelivered }: MailStatus): string[] {
+function undeliveredLines({ undelivered }: MailStatus, nowMs: number): string[] {
   const latest = undelivered.slice(-MAX_MAILS_SHOWN);
   if (latest.length === 0) return [];
   const rows = latest.map(({ at, identifier, uid, kind, to, result }) => {
-    return [at, identifier ?? (uid === null ? '' : `profile ${uid}`), kind, to, result];
+    return [timeCell(at, nowMs), identifier ?? (uid === null ? '' : `profile ${uid}`), kind, to, result];
   });
   const [heads = '', ...lines] = table(['Since', 'About', 'Mail', 'To', 'State'], rows).split('\n');
   const columns = (outputColumns() || Number.POSITIVE_INFINITY) - INDENT.length;

@@ -84,7 +84,7 @@ describe('status without a running server', () => {
     expect(shown).toContain('Warning: 1 mail is undelivered.\n');
   });
 
-  test('never truncates the reason for a failed webhook on a terminal of 80 columns', async () => {
+  test('on a terminal of 80 columns never truncates the reason for a failed webhook, and says how long ago it was', async () => {
     const webhook = await startWebhook();
     webhook.answer = statusOf(302);
     const clock = testClock(systemClock.nowMs());
@@ -95,9 +95,10 @@ describe('status without a running server', () => {
     const words = ['status', '--db', deps.config.databasePath];
     const terminal = openTerminal(words, {}, undefined, 80);
     expect(await terminal.exited).toBe(0);
-    const row = `${new Date(clock.nowMs()).toISOString()}  ${identifier}  request  webhook  waiting`;
     const reason = 'The webhook responded with 302 ("no"); check ADMIN_WEBHOOK_URL.';
-    expect(terminal.screen().replaceAll('\r', '')).toContain(`${row}\n  tried once: ${reason}\n`);
+    const [row, below] = terminal.screen().replaceAll('\r', '').split('\n').slice(1);
+    expect(row).toMatch(new RegExp(`^\\d+s ago +${identifier}  request  webhook  waiting$`));
+    expect(below).toBe(`  tried once: ${reason}`);
   });
 
   test('warns about old backups, old requests, and files that other users can read', async () => {
