@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, schemaVersion } from '../../../shared/db/migrate.ts';
@@ -144,28 +144,33 @@ test.skipIf(NO_MOUNT !== null)(
   },
 );
 
-test('the current version refuses an upgraded database, names the copy, and serves it once it is restored', async () => {
+test('a server that upgrades a database keeps a copy for its user alone; the former version refuses the database, names the copy, and serves it once it is restored', async () => {
   const folder = tempFolder();
   const path = join(folder, 'profiles.db');
   const variables = { DATABASE_PATH: path };
-  const start = (words: readonly string[]) => startServerProcess(variables, { words: [...words, 'serve'] });
-  const lookUp = async (server: { url: string }) => (await get(server, '/api/lookup/username/Ada', SECRET)).status;
-  copyFileSync(DATABASE, path);
-  for (const words of [profilectlWords([]), NEXT.words]) {
-    const server = await start(words);
-    expect(await lookUp(server)).toBe(200);
+  const printedBy = async (words: readonly string[]) => {
+    const server = await startServerProcess(variables, { words: [...words, 'serve'] });
+    expect((await get(server, '/api/lookup/username/Ada', SECRET)).status).toBe(200);
     expect(await server.end()).toBe(0);
-  }
+    return server.printed();
+  };
+  const copies = () => readdirSync(folder).filter((name) => name.includes('.before-schema-'));
+  copyFileSync(DATABASE, path);
+  expect(await printedBy(profilectlWords([]))).not.toContain('before-schema');
+  const printed = await printedBy(NEXT.words);
+  const [copy = '', ...more] = copies();
+  expect(copy).toMatch(new RegExp(`^profiles\\.db\\.before-schema-${NEXT_MIGRATIONS.length}-\\d{8}T\\d{6}\\.\\d{3}Z$`));
+  expect(more).toEqual([]);
+  expect(printed).toContain(join(folder, copy));
+  expect(statSync(join(folder, copy)).mode & 0o777).toBe(0o600);
+  upgradeAndCheck(path);
+  expect(copies()).toEqual([copy]);
 
   const refused = await profilectl(['serve'], { variables });
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain('made by a newer version');
-  const [copy = ''] = readdirSync(folder).filter((name) => name.includes('.before-schema-'));
   expect(refused.stderr).toContain(`${path}.before-schema-*`);
   expect(await profilectl(['db', 'restore', join(folder, copy), '--db', path, '--yes'])).toMatchObject({ code: 0 });
-
-  const again = await start(profilectlWords([]));
-  expect(await lookUp(again)).toBe(200);
-  expect(await again.end()).toBe(0);
+  await printedBy(profilectlWords([]));
   expect((await profilectl(['db', 'check'], { variables })).code).toBe(0);
 }, 60_000);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBare, openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, migrate } from '../../../shared/db/migrate.ts';
@@ -20,25 +20,6 @@ const MARK = ['CREATE TABLE mark (text TEXT) STRICT', "INSERT INTO mark VALUES (
 function copies(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.includes('.before-schema-'));
 }
-
-test('before a server upgrades a database, it makes a copy that only its user can read, and reports the path', async () => {
-  const folder = tempFolder();
-  const DATABASE_PATH = join(folder, 'profiles.db');
-  makeDatabase(DATABASE_PATH, MARK);
-  const server = await startServerProcess({ DATABASE_PATH }, { words: [...NEXT.words, 'serve'] });
-  expect(await server.end()).toBe(0);
-  const [copy = '', ...more] = copies(folder);
-  expect(more).toEqual([]);
-  expect(copy).toMatch(new RegExp(`^profiles\\.db\\.before-schema-${OLD + 1}-\\d{8}T\\d{6}\\.\\d{3}Z$`));
-  expect(server.printed()).toContain(join(folder, copy));
-  expect(statSync(join(folder, copy)).mode & 0o777).toBe(0o600);
-  const kept = openBare(join(folder, copy), 'read');
-  expect(kept.query('SELECT text FROM mark').all()).toEqual([{ text: 'as it was' }]);
-  expect(kept.query('PRAGMA user_version').get()).toEqual({ user_version: OLD });
-  kept.close();
-  openByNext(DATABASE_PATH, 'serve').$client.close();
-  expect(copies(folder)).toHaveLength(1);
-});
 
 test('a new database is not copied', () => {
   const folder = tempFolder();
