@@ -44,7 +44,7 @@ export function createService(deps: Deps, transport: Transport, log: Log, givenP
     limits,
     metrics: config.metricsToken === null ? null : createMetrics(deps),
     lookup: prepareLookup(reader),
-    leaderboard: prepareLeaderboard(reader, clock),
+    leaderboard: prepareLeaderboard(reader),
     isReady: () => isReady(db.$client),
     portal: givenPortal ?? openPortal(),
   };

@@ -1,4 +1,3 @@
-import type { Clock } from '../clock.ts';
 import { createKept, type Reader, readInView } from '../db/reader.ts';
 import { MAX_BODY_BYTES } from './lookup.ts';
 
@@ -17,41 +16,36 @@ type BoardPage = { body: string; next: number; total: number };
 /** Reads a page of the leaderboard. Throws `busy` if the database is locked. */
 export type Leaderboard = (limit: number, offset: number) => BoardPage;
 
-/** How old the order may be. */
-const MAX_AGE_MS = 1_000;
-
-// The literals are those of the index profiles_board: with parameters SQLite would not use it.
-const IS_LISTED = 'banned = 0 AND show_on_leaderboard = 1';
-
-/** Reads the first profiles of the leaderboard in order, from the index profiles_board alone. */
-export const READ_ORDER = `SELECT id, views FROM profiles WHERE ${IS_LISTED} ORDER BY views DESC, id LIMIT ${BOARD_SIZE}`;
+/**
+ * Reads the first profiles of the leaderboard in order, from the index profiles_board alone. The literals are those of the index:
+ * with parameters SQLite would not use it.
+ */
+export const READ_ORDER = `SELECT id, views FROM profiles WHERE banned = 0 AND show_on_leaderboard = 1
+  ORDER BY views DESC, id LIMIT ${BOARD_SIZE}`;
 
 type Standing = [id: number, views: number];
 
 /**
  * Prepares the leaderboard: the first profiles by viewsCount, then id, without banned and hidden ones. Reading their order
- * takes two milliseconds, so it is kept: for a second at most once the database has changed, and not at all if a profile of
- * the page has other views by now, or is no longer listed.
+ * takes two milliseconds, so it is kept until the next commit.
  */
-export function prepareLeaderboard(reader: Reader, clock: Pick<Clock, 'monotonicMs'>): Leaderboard {
+export function prepareLeaderboard(reader: Reader): Leaderboard {
   const readOrder = reader.sqlite.prepare<Standing, []>(READ_ORDER);
-  // By the index, because SQLite would make `views` and `banned` from the JSON again, which takes twice as long as reading it.
-  const readListed = reader.sqlite.prepare<{ profile: string }, Standing>(
-    `SELECT profile FROM profiles INDEXED BY profiles_board WHERE id = ? AND views = ? AND ${IS_LISTED}`,
-  );
-  let order: Standing[] = [];
+  const readProfile = reader.sqlite.prepare<{ profile: string }, [number]>('SELECT profile FROM profiles WHERE id = ?');
+  let order: number[] = [];
   let ranks: number[] = [];
-  let readAt = { commits: -1, ms: Number.NEGATIVE_INFINITY };
+  let commits = -1;
   const kept = createKept<BoardPage>(reader);
 
   function reorder(): void {
-    order = readOrder.values() as Standing[];
-    ranks = ranksIn(order);
-    readAt = { commits: reader.commits, ms: clock.monotonicMs() };
+    const standings = readOrder.values() as Standing[];
+    order = standings.map(([id]) => id);
+    ranks = ranksIn(standings);
+    commits = reader.commits;
   }
 
-  /** Null if the order is no longer that of these profiles. */
-  function page(limit: number, offset: number): BoardPage | null {
+  function page(limit: number, offset: number): BoardPage {
+    if (commits !== reader.commits) reorder();
     const total = order.length;
     const head = '{"leaderboard":[';
     const tail = `],"limit":${limit},"offset":${offset},"total":${total}}`;
@@ -59,10 +53,8 @@ export function prepareLeaderboard(reader: Reader, clock: Pick<Clock, 'monotonic
     let bytes = head.length + tail.length;
     let next = offset;
     for (; next < Math.min(offset + limit, total); next++) {
-      const [id, views] = order[next] as Standing;
-      const row = readListed.get(id, views);
-      if (row === null) return null;
-      const entry = `{"rank":${ranks[next]},${row.profile.slice(1)}`;
+      const { profile } = readProfile.get(order[next] as number) as { profile: string };
+      const entry = `{"rank":${ranks[next]},${profile.slice(1)}`;
       bytes += Buffer.byteLength(entry) + 1;
       if (bytes > MAX_BODY_BYTES && entries.length > 0) break;
       entries.push(entry);
@@ -70,17 +62,7 @@ export function prepareLeaderboard(reader: Reader, clock: Pick<Clock, 'monotonic
     return { body: `${head}${entries.join(',')}${tail}`, next, total };
   }
 
-  function pageNow(limit: number, offset: number): BoardPage {
-    const isOld = reader.commits !== readAt.commits && clock.monotonicMs() - readAt.ms >= MAX_AGE_MS;
-    const kept = isOld ? null : page(limit, offset);
-    if (kept !== null) return kept;
-    reorder();
-    const fresh = page(limit, offset);
-    if (fresh === null) throw new Error('the leaderboard has changed within a view');
-    return fresh;
-  }
-
-  return (limit, offset) => readInView(reader, () => kept(`${limit} ${offset}`, () => pageNow(limit, offset)));
+  return (limit, offset) => readInView(reader, () => kept(`${limit} ${offset}`, () => page(limit, offset)));
 }
 
 /** Competition ranks (1, 2, 2, 4), counted from the beginning of the board, not of a page. */

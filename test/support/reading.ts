@@ -18,6 +18,6 @@ export function readingOf({ db, clock }: Pick<Deps, 'db' | 'clock'>) {
   const { one, many } = prepareLookup(reader);
   const verify: Verifier = withNewView(prepareVerifier(reader, clock));
   const lookup: Lookup = { one: withNewView(one), many: withNewView(many) };
-  const leaderboard: Leaderboard = withNewView(prepareLeaderboard(reader, clock));
+  const leaderboard: Leaderboard = withNewView(prepareLeaderboard(reader));
   return { reader, verify, lookup, leaderboard };
 }
