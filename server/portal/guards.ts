@@ -149,15 +149,19 @@ function countLimited({ access, services, route, form, client }: PageContext): v
   }
 }
 
-/** Determines who is signed in by the cookie, and has the use of the session recorded after the response. */
+/**
+ * Determines who is signed in by the cookie, and has the use of the session recorded after the response. A request that another
+ * site made is no use: its pages could keep a session from ending.
+ */
 function identifyVisitor(page: PageContext): void {
-  const { access, services, nowMs } = page;
+  const { access, request, services, nowMs } = page;
   page.flash = readCookie(page, 'flash');
   const token = signInFault(page) === null ? readCookie(page, 'session') : null;
   const session = token === null ? null : readSignIn(access, token);
   if (session === null) return;
   Object.assign(page, { session, person: session.person, name: session.name });
-  if (!isUseDue(nowMs, session)) return;
+  const isOthers = /^(same|cross)-site$/.test(request.headers.get('sec-fetch-site') ?? '');
+  if (isOthers || !isUseDue(nowMs, session)) return;
   const onFault = (cause: unknown) =>
     services.report('warn', 'The last use of a session could not be recorded.', cause);
   const note = () => whenUnlocked(access.db.$client).then(() => noteUse(access, session));

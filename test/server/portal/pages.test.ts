@@ -167,7 +167,7 @@ test('log and metrics have the template of a path, and nothing that was sent', a
   expect(metrics).not.toContain('4711');
 });
 
-test('GET and HEAD write nothing except the last use of a session, once a minute', async () => {
+test('GET and HEAD write nothing except the last use of a session, once a minute, and not for another site', async () => {
   const cookie = signInOwner(world.access, 7);
   const { folder, db } = world.access;
   const lastUse = () => db.$client.query('SELECT max(last_used_at) FROM sign_ins').values();
@@ -177,8 +177,13 @@ test('GET and HEAD write nothing except the last use of a session, once a minute
     for (const path of pathsOf('GET')) await visit(world, asPath(path), sent);
     expect([changes(), readFileSync(join(folder, 'profiles.db')).toString('hex')]).toEqual(before);
   }
+  const begunAtMs = world.clock.nowMs();
   world.clock.advance(60_000);
-  await visit(world, '/developers', { cookie });
+  for (const site of ['same-site', 'cross-site', 'same-origin']) {
+    expect(lastUse()).toEqual([[begunAtMs]]);
+    const page = await visit(world, '/developers/keys', { cookie, headers: { 'sec-fetch-site': site } });
+    expect(page.status).toBe(200);
+  }
   expect(lastUse()).toEqual([[world.clock.nowMs()]]);
   const before = changes();
   for (const path of pathsOf('GET')) await visit(world, asPath(path), { cookie });
