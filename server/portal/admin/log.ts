@@ -72,7 +72,7 @@ function readFilter({ by, kind, key, when, from, to }: Wanted, nowMs: number, fa
   };
   if (kind !== '' && !isLogKind(kind)) faults.set('kind', 'There is no such kind of entry.');
   if (key !== '' && !isIdentifier(key)) faults.set('key', 'The identifier of a key has 8 letters and digits.');
-  const preset = PRESETS[when];
+  const preset = Object.hasOwn(PRESETS, when) ? PRESETS[when] : undefined;
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const areDays = when === 'dates' || when === '';
   if (preset === undefined && !areDays) faults.set('when', 'There is no such span of time.');

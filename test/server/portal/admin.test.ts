@@ -339,7 +339,7 @@ test('the log tells every decision on keys and people, newest first, and can be 
   ]) {
     record(`the log: ${query.replace(identifier, '…')}`, await hopper.see(`/log?${query}`));
   }
-  for (const query of ['from=soon', 'kind=x', 'key=x', 'before=x']) {
+  for (const query of ['from=soon', 'when=constructor', 'kind=x', 'key=x', 'before=x']) {
     record(`the log refuses ${query}`, await hopper.see(`/log?${query}`));
   }
 });
