@@ -26,25 +26,28 @@ export const MAILS_PER_HOUR = 1_000;
 /** Mails beyond this number wait until others are sent. */
 const MAX_SENDING = 20;
 
+/** Limits for one profile or unknown name, from one network address and from all. */
+type Places = { readonly perNetwork: readonly Throttle[]; readonly perProfile: Throttle };
+
 /** What a server counts about requests for codes, and the mails that it is sending. A restart forgets it. */
 export type CodeDesk = {
-  /** Limits for one profile or unknown name, from one network address and from all. */
-  readonly perNetwork: readonly Throttle[];
-  readonly perProfile: Throttle;
+  readonly requests: Places;
+  /** The same limits for requests that are mailed: a flood of names makes {@link requests} forget a profile, but not this. */
+  readonly mailed: Places;
   readonly mails: Throttle;
-  /** As many as {@link perProfile}, which a flood of names can make forget a profile; of mails there are too few for that. */
-  readonly mailsPerProfile: Throttle;
   sending: number;
   readonly waiting: (() => void)[];
 };
 
 /** Creates a desk that has counted nothing. */
 export function createCodeDesk(clock: Deps['clock']): CodeDesk {
-  return {
+  const places = () => ({
     perNetwork: [createThrottle(clock, 3, HOUR_MS), createThrottle(clock, 10, DAY_MS)],
     perProfile: createThrottle(clock, 30, DAY_MS),
+  });
+  return {
+    ...{ requests: places(), mailed: places() },
     mails: createThrottle(clock, MAILS_PER_HOUR, HOUR_MS),
-    mailsPerProfile: createThrottle(clock, 30, DAY_MS),
     sending: 0,
     waiting: [],
   };
@@ -75,7 +78,7 @@ export function requestCode(deps: Deps, desk: CodeDesk, request: CodeRequest): R
   const secret = sent !== null && /^[\w-]{43}$/.test(sent) ? sent : newToken(random);
   const made = writeLoosely(db, (tx) => {
     const claim = readClaim(tx, request);
-    if (!takePlace(desk, claim, client)) return null;
+    if (!takePlace(desk.requests, claim, client)) return null;
     const nowMs = clock.nowMs();
     makeTicket(tx, 'code', secret, { profileId: claim.mailTo === null ? null : claim.profileId }, nowMs, code);
     return { ...claim, nowMs };
@@ -84,8 +87,8 @@ export function requestCode(deps: Deps, desk: CodeDesk, request: CodeRequest): R
     browserSecret: secret,
     mail: async () => {
       if (made === null || made.mailTo === null) return null;
-      const { mailTo, profileId, nowMs } = made;
-      if (!take(desk.mailsPerProfile, `${profileId}`)) return null;
+      const { mailTo, nowMs } = made;
+      if (!takePlace(desk.mailed, made, client)) return null;
       if (!take(desk.mails, '')) return holdBack(deps);
       return inTurn(desk, () => sendCode(deps, mailTo, { code, nowMs, client }));
     },
@@ -93,7 +96,7 @@ export function requestCode(deps: Deps, desk: CodeDesk, request: CodeRequest): R
 }
 
 /** Counts a request; false if the profile or the unknown name has had too many. */
-function takePlace({ perNetwork, perProfile }: CodeDesk, { profileId, folded }: Claim, { address }: Client): boolean {
+function takePlace({ perNetwork, perProfile }: Places, { profileId, folded }: Claim, { address }: Client): boolean {
   const of = profileId === null ? `name ${folded}` : `${profileId}`;
   const from = `${of} ${networkOf(address, 64)}`;
   if (waitMs(perProfile, of) > 0 || perNetwork.some((throttle) => waitMs(throttle, from) > 0)) return false;
