@@ -3,7 +3,7 @@ import type { Deps } from '../../shared/deps.ts';
 import type { Outcome } from '../../shared/keys/life.ts';
 import { keyRevision } from '../../shared/keys/record.ts';
 import type { KeyView } from '../../shared/keys/view.ts';
-import { sendStored } from '../../shared/mail/outbox.ts';
+import { sendStored } from '../../shared/mail/delivery.ts';
 import type { Operation } from '../../shared/operations/entry.ts';
 import { isOutcome, OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { findProfile, profileRevision, readProfile } from '../../shared/profiles/find.ts';

@@ -6,7 +6,7 @@ import { guardDatabase } from '../../shared/db/faults.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { readStatus, type Status } from '../../shared/files/status.ts';
-import type { MailStatus } from '../../shared/mail/outbox.ts';
+import type { MailStatus } from '../../shared/mail/delivery.ts';
 import { bytesText, cleanForTerminal } from '../../shared/text.ts';
 import { configOf, globalsOf } from '../context.ts';
 import { lastImportText } from '../profiles/import-report.ts';

@@ -3,6 +3,7 @@ import { withTables } from '../../shared/db/connect.ts';
 import { dropErasedProfiles } from '../../shared/db/facts.ts';
 import { knownError } from '../../shared/db/faults.ts';
 import { openBeside } from '../../shared/db/migrate.ts';
+import { dropOldMails, isMailDue, sendDueMails } from '../../shared/mail/delivery.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { sweepSignIns } from '../../shared/sign-in/sessions.ts';
 import { dropOldUsage } from '../../shared/usage/usage.ts';
@@ -66,14 +67,13 @@ async function search(state: Search): Promise<number> {
   const { deps, log, portal } = state;
   let isToPause = true;
   try {
-    const { isMailDue, sendDueMails } = await import('../../shared/mail/outbox.ts');
     const nowMs = deps.clock.monotonicMs();
     if (isMailDue(deps)) await sendDueMails(deps, reportTo(log), () => portal.isStopping);
     if (nowMs >= state.sweepAtMs) {
       sweep(state);
       state.sweepAtMs = nowMs + SWEEP_EVERY_MS;
     }
-    if (nowMs >= state.choresAtMs && !(await doChores(state))) state.choresAtMs = nowMs + CHORES_EVERY_MS;
+    if (nowMs >= state.choresAtMs && !doChores(state)) state.choresAtMs = nowMs + CHORES_EVERY_MS;
     isToPause = false;
     state.lastFault = null;
   } catch (error) {
@@ -94,8 +94,7 @@ function sweep({ deps: { clock, config } }: Search): void {
 }
 
 /** Stores due reminders, and drops what is too old. Returns whether more of that may be left. */
-async function doChores({ deps: { clock, config }, log }: Search): Promise<boolean> {
-  const { dropOldMails } = await import('../../shared/mail/outbox.ts');
+function doChores({ deps: { clock, config }, log }: Search): boolean {
   using beside = openBeside(config.databasePath);
   const nowMs = clock.nowMs();
   const db = withTables(beside);

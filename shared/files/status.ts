@@ -10,7 +10,7 @@ import { realPath } from '../db/file.ts';
 import { MIGRATIONS } from '../db/migrate.ts';
 import type { Deps } from '../deps.ts';
 import { expiringKeys } from '../keys/record.ts';
-import { type MailStatus, mailWarnings, readMailStatus } from '../mail/outbox.ts';
+import { type MailStatus, mailWarnings, readMailStatus } from '../mail/delivery.ts';
 import { type LastImport, readLastImport } from '../profiles/import/report.ts';
 import { MAILS_PER_HOUR } from '../sign-in/codes.ts';
 import { countSignIns } from '../sign-in/sessions.ts';

@@ -44,7 +44,7 @@ import { noteSearched } from './search.ts';
 import { identifierOfSecret, newIdentifier, secretMatches } from './secret.ts';
 
 // Everything in the life of a key except its approval (`shared/approval/`). Each function checks the rules, changes the database
-// and stores the mails in one immediate transaction; `shared/mail/outbox.ts` sends them.
+// and stores the mails in one immediate transaction; `shared/mail/delivery.ts` sends them.
 
 /** A validated request for the profile with this username or alias, or with this id if it was already looked up. */
 type NewRequest = Omit<KeyRequest, 'projectUrl' | 'expectedUsage'> &

@@ -4,7 +4,7 @@ import { apiKeys, profileNames, keyUsage as usage, usageDays } from '../db/schem
 import type { Deps } from '../deps.ts';
 import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
 import { type Level, type Limits, scarcest } from '../limits/limits.ts';
-import { type MailStatus, readMailStatus } from '../mail/outbox.ts';
+import { type MailStatus, readMailStatus } from '../mail/delivery.ts';
 import { type LastImport, readLastImport } from '../profiles/import/report.ts';
 import { readKeyStats } from './stats.ts';
 import { dayOf, eachOutcome, type Outcomes } from './usage.ts';

@@ -11,7 +11,7 @@ import {
   type MailResult,
 } from '../db/schema.ts';
 import { attemptResultAt, SECRET_HOLDERS } from '../keys/key.ts';
-import { countMails } from '../mail/outbox.ts';
+import { countMails } from '../mail/delivery.ts';
 
 /** The numbers of keys, approvals and mails by state, for `status` and the metrics. */
 export type KeyStats = {

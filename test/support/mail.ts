@@ -6,7 +6,7 @@ import type { Report } from '../../server/portal/services.ts';
 import { withTables } from '../../shared/db/connect.ts';
 import { openBeside } from '../../shared/db/migrate.ts';
 import type { Deps } from '../../shared/deps.ts';
-import * as outbox from '../../shared/mail/outbox.ts';
+import * as delivery from '../../shared/mail/delivery.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { testCertificate } from './network.ts';
 import { noteSecretsIn } from './secret-search.ts';
@@ -344,6 +344,6 @@ export async function sendDueMails(deps: Deps, report: Report, withReminders: bo
   using beside = openBeside(deps.config.databasePath);
   const db = withTables(beside);
   if (withReminders) storeReminders(db, deps.clock.nowMs(), deps.config);
-  outbox.dropOldMails(db, deps.clock.nowMs(), report);
-  await outbox.sendDueMails(deps, report);
+  delivery.dropOldMails(db, deps.clock.nowMs(), report);
+  await delivery.sendDueMails(deps, report);
 }
