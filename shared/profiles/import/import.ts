@@ -28,6 +28,8 @@ export type ImportOptions = {
   merge: boolean;
   /** If true, all lines are applied or none, in one transaction; otherwise bad lines are skipped. */
   strict: boolean;
+  /** If true, an array is refused like any other line that is not an object. */
+  isLinesOnly?: boolean;
   /**
    * When the data was read, in milliseconds since 1970: lines are skipped if their profile was written or erased here
    * since. Absent if unknown. The caller has checked it with `readAsOf`.
@@ -116,7 +118,18 @@ type Entry = {
 type ImportRun = ReturnType<typeof prepareRun>;
 
 function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOptions) {
-  const { merge, asOfMs = null, by, config, policy, prune, rejects = null, onProgress = () => {}, onRefused } = options;
+  const {
+    merge,
+    isLinesOnly = false,
+    asOfMs = null,
+    by,
+    config,
+    policy,
+    prune,
+    rejects = null,
+    onProgress = () => {},
+    onRefused,
+  } = options;
   // A file may contain all profiles every night, and most of its lines change nothing: without --as-of, these are not
   // written.
   const confirms = by.kind === 'backend' || asOfMs !== null;
@@ -124,6 +137,7 @@ function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOp
     db,
     clock,
     merge,
+    isLinesOnly,
     asOfMs,
     rejects,
     onProgress,
@@ -141,7 +155,7 @@ function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOp
 /** Reads and applies all lines. Returns how the file ended. */
 async function importLines(run: ImportRun, source: ImportSource) {
   const totalBytes = sizeOf(source);
-  const splitter = createLineSplitter(run.rejects?.writePiece);
+  const splitter = createLineSplitter(run.rejects?.writePiece, run.isLinesOnly);
   let parsed: Entry[] = [];
   let parsedBytes = 0;
   let bytes = 0;

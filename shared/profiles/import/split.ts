@@ -27,14 +27,17 @@ const LEADING = new Set([0xef, 0xbb, 0xbf, 0x20, 0x09, CR, LF]);
 
 /**
  * Splits strict UTF-8 with LF or CRLF line endings and an optional byte order mark; or, if it begins with a bracket, an
- * array into its elements. `onLong` receives the bytes of lines that are too long to be held in memory, piece by piece,
- * each such line with a final line feed.
+ * array into its elements, unless only lines are accepted. `onLong` receives the bytes of lines that are too long to be held in
+ * memory, piece by piece, each such line with a final line feed.
  */
-export function createLineSplitter(onLong: (piece: Uint8Array) => void = () => {}): LineSplitter {
+export function createLineSplitter(
+  onLong: (piece: Uint8Array) => void = () => {},
+  isLinesOnly: boolean = false,
+): LineSplitter {
   let lead: Uint8Array[] = [];
   let chosen: LineSplitter | null = null;
   const choose = (first: number | undefined): LineSplitter => {
-    chosen = first === BRACKET.open ? splitArray(onLong) : splitLines(onLong);
+    chosen = first === BRACKET.open && !isLinesOnly ? splitArray(onLong) : splitLines(onLong);
     return chosen;
   };
   const beginning = () => {

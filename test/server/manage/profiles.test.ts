@@ -65,6 +65,18 @@ test('more than 10 000 lines or 16 MiB are refused, with or without a Content-Le
   expect(await stored()).toEqual([]);
 });
 
+test('an array, which could have more elements than a request may have lines, is one refused line', async () => {
+  const { send, stored } = await sending();
+  const array = JSON.stringify(Array.from({ length: 10_001 }, (_, at) => ({ id: at + 1, username: `u${at}` })));
+  for (const [line, reason] of [
+    ['[{"id":7,"username":"ada"}]', 'the line must be an object'],
+    [array, 'the line is longer than 256 KiB'],
+  ] as const) {
+    expect(await (await send('', line)).json()).toMatchObject({ imported: 0, refused: [{ line: 1, reason }] });
+  }
+  expect(await stored()).toEqual([]);
+});
+
 test('a request that is cut off changes nothing, and does not block the next one', async () => {
   const { server, token, send, stored } = await sending();
   const body = jsonLines(ADA, BEA);
