@@ -193,6 +193,9 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
 
   return {
     holderOf,
+    /** How many names a line writes or frees at most: those that it has, and those of its profile. */
+    countNames: ({ id, fields }: ProfileLine): number =>
+      statements.names.all(id).length + 1 + (fields?.aliases?.length ?? 0),
     /** Applies a line. One that is not applied has changed nothing, unless it throws. */
     apply: (tx: Tx, { id, fields }: ProfileLine, nowMs: number, remarks: Remarks): Outcome => {
       policy?.requireToken(tx);

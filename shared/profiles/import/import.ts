@@ -12,7 +12,7 @@ import { createApplier, noRemarks, type Outcome, type Policy } from '../apply.ts
 import { deletionOf, type ProfileLine, parseLine, type Refusal, wholeLine } from '../line.ts';
 import { listCandidates, type PruneOptions, whyNotPruned } from './prune.ts';
 import { createImportReport, type ImportOutcome, type RefusedLine, storeLastImport } from './report.ts';
-import { createWaiting, holdersFor, WAITS_BEHIND, type WaitingLine, withDependents } from './settle.ts';
+import { createWaiting, holdersFor, MAX_NAMES, WAITS_BEHIND, type WaitingLine, withDependents } from './settle.ts';
 import { chunksOf, type ImportSource, nameOf, type Rejects, sizeOf, sourceFault, withoutWaiting } from './source.ts';
 import { createLineSplitter, type SplitLine } from './split.ts';
 
@@ -318,11 +318,19 @@ async function settle(run: ImportRun): Promise<void> {
     await yieldToOthers();
     turnEndsAtMs = clock.monotonicMs() + pace.lockMs;
   };
-  for (const entry of waiting.lines) {
+  let names = 0;
+  let left: readonly WaitingLine[] = waiting.lines;
+  for (const [index, entry] of left.entries()) {
     holders.set(entry, holdersFor(applier, entry.line));
+    names += applier.countNames(entry.line);
+    // A strict import has the lock anyway.
+    if (names > MAX_NAMES && !db.$client.inTransaction) {
+      for (const late of left.slice(index)) refuseWaiting(run, late);
+      left = left.slice(0, index);
+      break;
+    }
     await takeTurns();
   }
-  let left = waiting.lines;
   for (let round = 1; left.length > 0 && round <= MAX_ROUNDS; round++) {
     const tried = left;
     const { outcomes, remarks } = await inBatch(run, () =>

@@ -19,6 +19,12 @@ type Waiting = {
 
 const MAX_WAITING = { lines: 100_000, characters: 64 * 1024 * 1024 };
 
+/**
+ * Lines that wait have the lock until all of them are applied. They may have so many names together, those of their profiles
+ * included: a second's work or so, while no ban, no removal of a token and no rate limit can be stored.
+ */
+export const MAX_NAMES = 50_000;
+
 /** The refusal of a line behind one of the same profile that waits. */
 export const WAITS_BEHIND = wholeLine('an earlier line of the same profile waits for a name of another profile');
 

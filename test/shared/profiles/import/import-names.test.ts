@@ -182,6 +182,24 @@ test('lines on which a refused one depends are applied nevertheless, however lon
   expect([names[1], names[2], names[29], names[30]]).toEqual([['new'], ['n0'], ['n27'], ['n29']]);
 });
 
+test('that would hold the lock for long are refused; a strict import has it anyway', async () => {
+  const deps = testDeps();
+  const aliases = (id: number) => Array.from({ length: 490 }, (_, at) => `a${id}-${at}`);
+  const profiles = Array.from({ length: 102 }, (_, at) => ({ id: at + 1, username: `n${at + 1}` }));
+  await importLines(
+    deps,
+    profiles.map((one) => ({ ...one, aliases: aliases(one.id) })),
+  );
+  // A line that only renames a profile writes all its aliases again: the 102nd would make it more than 50,000 names.
+  const swapped = profiles.map(({ id }) => ({ id, username: `n${id % 2 === 0 ? id - 1 : id + 1}` }));
+  const merge = true;
+  const first = await importLines(deps, swapped, { merge });
+  expect([first.imported, first.refused.map(({ line }) => line)]).toEqual([100, [101, 102]]);
+  // What is applied waits no more, so that the same lines come further.
+  expect(await importLines(deps, swapped, { merge })).toMatchObject({ imported: 102, refused: [] });
+  expect(await importLines(deps, profiles, { merge, strict: true })).toMatchObject({ imported: 102, refused: [] });
+}, 30_000);
+
 test('for any lines, names and rows agree, and all refused lines are reported', async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd');
   const line = fc.oneof(
