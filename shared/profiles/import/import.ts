@@ -118,18 +118,7 @@ type Entry = {
 type ImportRun = ReturnType<typeof prepareRun>;
 
 function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOptions) {
-  const {
-    merge,
-    isLinesOnly = false,
-    asOfMs = null,
-    by,
-    config,
-    policy,
-    prune,
-    rejects = null,
-    onProgress = () => {},
-    onRefused,
-  } = options;
+  const { merge, asOfMs = null, by, config, policy, prune, rejects = null, onProgress = () => {}, onRefused } = options;
   // A file may contain all profiles every night, and most of its lines change nothing: without --as-of, these are not
   // written.
   const confirms = by.kind === 'backend' || asOfMs !== null;
@@ -137,9 +126,9 @@ function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOp
     db,
     clock,
     merge,
-    isLinesOnly,
     asOfMs,
     rejects,
+    splitter: createLineSplitter(rejects?.writePiece, options.isLinesOnly),
     onProgress,
     keepLogShort: keepLogShort(db.$client),
     applier: createApplier(db.$client, { merge, by, config, ...(policy && { policy }), asOfMs, confirms }),
@@ -155,7 +144,7 @@ function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOp
 /** Reads and applies all lines. Returns how the file ended. */
 async function importLines(run: ImportRun, source: ImportSource) {
   const totalBytes = sizeOf(source);
-  const splitter = createLineSplitter(run.rejects?.writePiece, run.isLinesOnly);
+  const { splitter } = run;
   let parsed: Entry[] = [];
   let parsedBytes = 0;
   let bytes = 0;
