@@ -158,10 +158,13 @@ const PASSKEY_NAME = textInput({ label: 'name of the passkey', min: 1, max: 64, 
 /** Starts a registration: at a link, whose secret is given, or of another passkey of the signed-in admin. */
 export function beginRegistration(deps: Deps, at: string | Session): RegistrationOptions {
   const { db, clock, random, config } = deps;
-  const admin = typeof at === 'string' ? readEnrolment(deps, at).admin : signedIn(db, at);
   const party = { ...relyingPartyOf(config.publicUrl), name: config.publicName };
   const challenge = newToken(random);
-  writeLoosely(db, (tx) => makeTicket(tx, 'registration', challenge, { adminId: admin.id }, clock.nowMs()));
+  const admin = writeLoosely(db, (tx) => {
+    const found = typeof at === 'string' ? readEnrolment(deps, at).admin : signedIn(tx, at);
+    makeTicket(tx, 'registration', challenge, { adminId: found.id }, clock.nowMs());
+    return found;
+  });
   return {
     challenge,
     party,

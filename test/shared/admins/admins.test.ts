@@ -13,6 +13,7 @@ import {
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { relyingPartyOf } from '../../../shared/sign-in/webauthn.ts';
 import { createAuthenticator } from '../../support/authenticator.ts';
+import { waitingWhile } from '../../support/keys.ts';
 import { CLIENT, enrol, linkFor, registerAt, secretOf, signIn } from '../../support/people.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
@@ -179,5 +180,17 @@ describe('a link for registering a passkey', () => {
     await registerAt(access, address);
     expect(passkeysOf(access)).toBe(1);
     expect((await refusal(() => registerAt(access, address))).code).toBe('forbidden');
+  });
+
+  test('or a session begins no registration if the admin is removed while that waits for the lock', async () => {
+    for (const byLink of [true, false]) {
+      const access = world();
+      const at = byLink
+        ? secretOf(addAdmin(access, 'Grace', OPERATOR).address)
+        : (await signIn(access, await enrol(access, 'Grace'))).session;
+      const waiting = waitingWhile(access, () => removeAdmin(access, findAdmin(access.db, 'Grace'), OPERATOR));
+      const { code } = await refusal(() => beginRegistration(waiting, at));
+      expect(code).toBe(byLink ? 'forbidden' : 'signed_out');
+    }
   });
 });
