@@ -105,5 +105,5 @@ test.skipIf(Bun.which('restic') === null)(
     program('broken/restic', 'if [ "$1" = restore ]; then echo no database >profiles.db; fi');
     expect(() => backUp(`${join(folder, 'broken')}:${env.PATH}`)).toThrow();
   },
-  60_000,
+  120_000,
 );

@@ -5,14 +5,13 @@ import { userName } from '../../../shared/actor.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
-import { profilectl } from '../../support/cli.ts';
 import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
-import { makeDatabase, nextVersion, startServerProcess } from '../../support/machine.ts';
+import { startServerProcess } from '../../support/machine.ts';
 import { sendDueMails, startWebhook, status as statusOf } from '../../support/mail.ts';
 import { testCertificate } from '../../support/network.ts';
 import { importLines, insertProfile } from '../../support/profiles.ts';
-import { onBox, tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -156,44 +155,26 @@ describe('status without a running server', () => {
     const { warnings } = await status({ TLS_CERT_FILE: broken, TLS_KEY_FILE: keyFile });
     expect(warnings).toContain(`The certificate in ${broken} can't be read.`);
   });
-
-  test('refuses, as db vacuum does, a database of an older schema, naming the path', async () => {
-    const path = join(tempFolder(), 'profiles.db');
-    makeDatabase(path);
-    const { words: program } = nextVersion();
-    for (const words of [['status'], ['db', 'vacuum']]) {
-      const older = await profilectl([...words, '--db', path], { program });
-      const sentence = expect.stringContaining(`The database ${path} has an older schema`);
-      expect([older.code, older.stderr]).toEqual([1, sentence]);
-    }
-  });
 });
 
-describe('status with a running server', () => {
-  test('prints only what needs attention, or that all is well', async () => {
-    const { deps, base, databasePath } = world();
-    const server = await startServerProcess(base);
-    const variables = { ...base, PORT: String(server.port) };
-    const shown = async () => (await runCommand(['status'], { variables })).stdout.replace(ABOUT_DISK, '');
-    expect(await shown()).toMatch(/^Warning: No timer has made a backup yet; .*\n$/);
-    const backup = ['db', 'backup', '--scheduled', join(deps.folder, 'backup.db'), '--db', databasePath];
-    expect((await runCommand(backup)).code).toBe(0);
-    expect(await shown()).toBe('All well.\n');
-    expect(await server.end()).toBe(0);
-  });
+test('status with a running server shows its URL and whether it is ready, or prints only what needs attention', async () => {
+  const { deps, base, databasePath, status, text } = world();
+  const server = await startServerProcess(base);
+  const port = { PORT: String(server.port) };
+  expect((await status(port)).server).toEqual({ running: true, url: server.url, ready: true });
+  const shown = await text(port);
+  expect(shown).toMatch(/^Server +running on http:\S+, ready$/m);
+  expect(shown).toMatch(/^Variables +read by this command .*; the running server may use others$/m);
+  const elsewhere = await status({ PORT: '1' });
+  expect(elsewhere.server).toMatchObject({ running: true, ready: null });
+  expect(elsewhere.warnings.join()).toContain("doesn't answer");
 
-  test('shows its URL, and whether it is ready', async () => {
-    const { base, status, text } = world();
-    const server = await startServerProcess(base);
-    const port = { PORT: String(server.port) };
-    expect((await status(port)).server).toEqual({ running: true, url: server.url, ready: true });
-    const shown = await text(port);
-    expect(shown).toMatch(/^Server +running on http:\S+, ready$/m);
-    expect(shown).toMatch(/^Variables +read by this command .*; the running server may use others$/m);
-    const elsewhere = await status({ PORT: '1' });
-    expect(elsewhere.server).toMatchObject({ running: true, ready: null });
-    expect(elsewhere.warnings.join()).toContain("doesn't answer");
-    expect(await server.end()).toBe(0);
-    expect((await status(port)).server.running).toBe(false);
-  });
+  const brief = async () =>
+    (await runCommand(['status'], { variables: { ...base, ...port } })).stdout.replace(ABOUT_DISK, '');
+  expect(await brief()).toMatch(/^Warning: No timer has made a backup yet; .*\n$/);
+  const backup = ['db', 'backup', '--scheduled', join(deps.folder, 'backup.db'), '--db', databasePath];
+  expect((await runCommand(backup)).code).toBe(0);
+  expect(await brief()).toBe('All well.\n');
+  expect(await server.end()).toBe(0);
+  expect((await status(port)).server.running).toBe(false);
 });
