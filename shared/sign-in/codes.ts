@@ -14,11 +14,12 @@ import { beginSignIn, type Client } from './sessions.ts';
 import { LIFETIMES_MS, makeTicket, newToken, tryCode, useTicket } from './tickets.ts';
 
 // How owners sign in: a code is mailed to the e-mail address on file. It works once, for ten minutes and five tries, in
-// the browser that requested it. Whatever name and address were typed, the same statements run and the same rows are
-// written, also in a flood: a browser that has a code of its own could tell whether another request replaced it. Only the
-// mail, sent after the response, depends on them.
+// the browser that requested it. Whatever name and address were typed, the same rows are written; only the mail, sent after
+// the response, depends on them. In a flood, what matches nothing leaves no row, but takes its place in the limits and ends
+// an earlier code of the browser like any other request, so that nobody can tell.
 
-const HOUR_MS = 60 * 60_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** The number of sign-in mails in an hour, to all owners together. */
 export const MAILS_PER_HOUR = 1_000;
@@ -35,6 +36,8 @@ export type CodeDesk = {
   /** The same limits for requests that are mailed: a flood of names makes {@link requests} forget a profile, but not this. */
   readonly mailed: Places;
   readonly mails: Throttle;
+  /** Requests whose name and address don't match: more of them leave no row. */
+  readonly unmatched: Throttle;
   sending: number;
   readonly waiting: (() => void)[];
 };
@@ -48,6 +51,7 @@ export function createCodeDesk(clock: Deps['clock']): CodeDesk {
   return {
     ...{ requests: places(), mailed: places() },
     mails: createThrottle(clock, MAILS_PER_HOUR, HOUR_MS),
+    unmatched: createThrottle(clock, 600, MINUTE_MS),
     sending: 0,
     waiting: [],
   };
@@ -80,7 +84,9 @@ export function requestCode(deps: Deps, desk: CodeDesk, request: CodeRequest): R
     const claim = readClaim(tx, request);
     if (!takePlace(desk.requests, claim, client)) return null;
     const nowMs = clock.nowMs();
-    makeTicket(tx, 'code', secret, { profileId: claim.mailTo === null ? null : claim.profileId }, nowMs, code);
+    const isMatch = claim.mailTo !== null;
+    if (!isMatch && !take(desk.unmatched, '')) useTicket(tx, 'code', secret, nowMs);
+    else makeTicket(tx, 'code', secret, { profileId: isMatch ? claim.profileId : null }, nowMs, code);
     return { ...claim, nowMs };
   });
   return {

@@ -180,6 +180,8 @@ describe('requests for codes, matching or not,', () => {
       access.db.$client.transaction(() => {
         for (let n = 0; n < 601; n++) ask(`stranger${n}`, `x${n}@example.org`, elsewhere());
       })();
+      const unmatched = 'SELECT count(*) AS n FROM tickets WHERE profile_id IS NULL';
+      expect(access.db.$client.query(unmatched).get()).toEqual({ n: 600 });
       const fromOne = elsewhere();
       for (let n = 0; n < 3; n++) ask('ada', address, { ...fromOne, browserSecret });
       expect(isIn(enter(browserSecret, code))).toBe(false);
