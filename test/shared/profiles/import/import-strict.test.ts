@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AppError } from '../../../../shared/errors.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';
 import { exportText, importLines, jsonLines, namesById } from '../../../support/profiles.ts';
-import { onBox, testDeps } from '../../../support/world.ts';
+import { onBox, refusal, testDeps } from '../../../support/world.ts';
 
 const OPTIONS = {
   merge: false,
@@ -64,6 +65,17 @@ test('a merging line without its profile prevents the import', async () => {
   );
   expect(refused).toMatchObject([{ line: 2 }]);
   expect(await exportText(deps)).toBe('');
+});
+
+test('an import that is interrupted changes nothing, and leaves no transaction open', async () => {
+  const deps = testDeps();
+  const path = join(deps.folder, 'in.jsonl');
+  writeFileSync(path, jsonLines({ id: 1, username: 'one' }));
+  const onProgress = () => {
+    throw new AppError('cancelled');
+  };
+  expect((await refusal(importProfiles(deps, path, { ...OPTIONS, onProgress }))).code).toBe('cancelled');
+  expect([deps.db.$client.inTransaction, await exportText(deps)]).toEqual([false, '']);
 });
 
 test('a file is read directly, a stream from a copy; neither leaves anything behind', async () => {
