@@ -16,8 +16,8 @@ export function addAdmins(program: Command): void {
       'after',
       `
 The link works once, for 15 minutes. Passkeys belong to the host of PUBLIC_URL:
-a domain name, with https unless it is localhost. Who has lost all passkeys is
-removed and added again.
+a domain name, with https unless it is localhost. An admin who has lost all
+passkeys has to be removed and added again.
 
 Example:
   profilectl admins add Grace`,

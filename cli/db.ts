@@ -15,14 +15,14 @@ import { confirmOrYes } from './terminal/values.ts';
 export function addDb(program: Command): void {
   const db = program.command('db').description('Back up, restore, check and vacuum the database.');
   db.command('backup')
-    .description('Back up the database to a new file, also while the server runs.')
+    .description('Back up the database to a new file, even while the server runs.')
     .argument('<file>', 'the new file; an existing file is never overwritten')
     .option('--scheduled', 'made by a timer: "status" warns when the last one is old')
     .addHelpText(
       'after',
       `
-It has e-mail addresses and hashes of secrets: protect it like the database. It
-has no sign-ins, no waiting mails and no configuration.
+A backup has e-mail addresses and hashes of secrets: protect it like the
+database. It has no sign-ins, no waiting mails and no configuration.
 
 Example:
   profilectl db backup /backups/profiles-$(date +%F).db`,
@@ -35,10 +35,10 @@ Example:
       'after',
       `
 Stop the server first. What was ended in the old database since the backup stays
-so: profiles erased or banned, keys suspended or ended, and admins, passkeys and
-tokens removed. To undo that too, move the old database away first. Everyone is
-signed out. The old database is kept as <database>.before-restore-<time>; remove
-it when you can.
+ended: profiles erased or banned, keys suspended or ended, and admins, passkeys
+and tokens removed. To undo that too, move the old database away first. Everyone
+is signed out. The old database is kept as <database>.before-restore-<time>;
+remove it when you can.
 
 Example:
   profilectl db restore /backups/profiles-2026-01-01.db`,
@@ -63,7 +63,7 @@ Examples:
     .addHelpText(
       'after',
       `
-A running server does so at night when profiles were erased. It answers
+A running server does so at night after profiles were erased. It answers
 meanwhile, but writes wait. The disk needs twice the size of the database.
 Refused (75) while a key is being approved.
 

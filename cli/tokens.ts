@@ -13,13 +13,13 @@ export function addTokens(program: Command): void {
     .description('Add a token for a backend and print it, once.')
     .argument('<name>', 'the name of the backend, as histories show it; 1 to 64 characters')
     .option('--right <right>', 'profiles (send and erase profiles) or sign-ins; may be repeated', collect)
-    .option('--without-address', "its lines can't change email, authId or banned")
+    .option('--without-address', "lines sent with it can't change email, authId or banned")
     .addHelpText(
       'after',
       `
-A token with the right "profiles" can set e-mail addresses, and so become the
-owner of any profile, unless --without-address is given. One with the right
-"sign-ins" can sign in as any owner.
+A token with the right "profiles" can set e-mail addresses, and so take over any
+profile, unless --without-address is given. One with the right "sign-ins" can
+sign in as any owner.
 
 Example:
   profilectl tokens add backend --right profiles --without-address`,

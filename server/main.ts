@@ -23,13 +23,13 @@ export type RunningServer = {
   port: number;
   /**
    * Answers everything for one more second (1.5 s over TLS), closing each connection with its response. Then accepts no more
-   * connections, waits 10 s for in-flight requests and 10 s for the mails and approvals of pages, writes the quotas, and releases
+   * connections, waits up to 10 s for in-flight requests and up to 10 s for mails and approvals, writes the quotas, and releases
    * everything except the database. May be called twice.
    */
   stop: () => Promise<void>;
 };
 
-/** How to start a server; tests shorten the drain and give their own portal. */
+/** How to start a server; tests shorten the drain and pass their own portal. */
 export type ServerOptions = {
   portal?: PortalServices;
   /** Instead of the configured port; 0 is any free one. */
@@ -57,7 +57,7 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
   let service: Service | null = null;
   try {
     const transport = readTransport(config);
-    // No request arrives before both are made below, since nothing here waits.
+    // No request arrives before both are made below: nothing in between is asynchronous.
     let app: ReturnType<typeof createApp>;
     let made: Service;
     const answering = {
@@ -77,13 +77,13 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
     void listener?.server.stop(true);
     if (service !== null) closeService(service);
     lock.close();
-    // Lines logged before the error would be lost when the process exits.
+    // Otherwise, lines logged before the error would be lost when the process exits.
     await output.drain();
     throw error;
   }
 }
 
-/** Starts the timers of a listening server: mails, VACUUM and old sessions. Its `stop` stops everything in order. */
+/** Starts the timers: mails, VACUUM and the write-ahead log. The result's `stop` stops everything in order. */
 function runUntilStopped(
   service: Service,
   listener: Listener,
@@ -118,10 +118,10 @@ function runUntilStopped(
   };
 }
 
-/** The first requests are answered by then. */
+/** By then, the first requests have been answered. */
 const STARTED_MS = 500;
 
-/** Frees the 2 MiB or so of garbage that starting leaves. Takes about 10 ms. */
+/** Frees the 2 MiB or so of garbage that startup leaves behind. Takes about 10 ms. */
 function collectAfterStart(): void {
   Bun.gc(true);
   Bun.shrink();
@@ -139,7 +139,7 @@ export async function serve(
   process.umask(0o077);
   const server = await startServer(deps, options);
   const { promise: signalled, resolve } = Promise.withResolvers<unknown>();
-  // Without a handler the signal would end the process, and old habits send it after a renewal of the certificate.
+  // Without a handler, SIGHUP would end the process, and some operators send it out of habit after renewing the certificate.
   const ignore = () => {};
   process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', ignore);
   try {

@@ -58,7 +58,7 @@ export function detailText({ detail, event }: Pick<HistoryView, 'detail' | 'even
 // The number is shown from the second attempt on. For owners there is no reason, since it is the mail server's response.
 function attemptText(event: KeyEventName, attempt: number, { retiresOldAt, reason }: EventData): string {
   const number = attempt === 1 ? [] : [`attempt ${attempt}`];
-  if (VOIDING_CHANGES.some((change) => change === event)) return `${number[0] ?? 'the approval under way'} voided`;
+  if (VOIDING_CHANGES.some((change) => change === event)) return `${number[0] ?? 'the approval under way'} was voided`;
   if (retiresOldAt !== undefined) return [...number, `the old key expires at ${retiresOldAt}`].join('; ');
   return [...number, ...(reason === undefined ? [] : [reason])].join(': ');
 }
@@ -253,7 +253,7 @@ function withEnded({ endedPasskeys = 0 }: EventData): string {
 
 const ADMIN_SENTENCES: Record<EventName<'admin'>, (name: string, data: EventData) => string> = {
   added: (name) => `Added admin ${name}`,
-  'passkey registered': (name) => `Registered a passkey of admin ${name}`,
+  'passkey registered': (name) => `Registered a passkey for admin ${name}`,
   'passkey removed': (name) => `Removed a passkey of admin ${name}`,
   removed: (name, data) => `Removed admin ${name}${withEnded(data)}`,
   'left out': (name, data) => `Left ${passkeyOr(data)}admin ${name} out of a restore`,

@@ -37,8 +37,8 @@ export function addImport(profiles: Command): void {
       'after',
       `
 A bad line is skipped and reported: exit code 3, or 1 if nothing was imported.
-{"id":7,"deleted":true} erases a profile. --prune erases nothing (3) if a line
-was refused or it would be more than --prune-limit.
+{"id":7,"deleted":true} erases a profile. --prune erases nothing if a line was
+refused or if it would erase more than --prune-limit; the exit code is then 3.
 
 Examples:
   profilectl profiles import profiles.jsonl

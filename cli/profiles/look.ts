@@ -102,7 +102,7 @@ export function printProfile(profile: Profile, json: boolean): void {
   else print(profileText(profile));
 }
 
-/** A value of a field for people. */
+/** The value of a field, as shown to people. */
 function valueText(field: FieldName, profile: Profile): string {
   if (field === 'aliases') return profile.aliases.join(', ') || 'none';
   if (field === 'badges') {

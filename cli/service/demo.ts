@@ -125,7 +125,7 @@ In a browser, as the owner of ${PROFILE}: sign in with the username ${PROFILE} a
 The code is mailed to the same folder; this shows the latest one:
   grep -ohm1 '^[0-9A-Z]\\{4\\}-[0-9A-Z]\\{4\\}$' "$(ls ${mails}/*Z-sign-in.eml | tail -n 1)"
 
-In a browser, as an admin: register a passkey for ${ADMIN}, until ${expiresAt}, at
+In a browser, as an admin: register a passkey for ${ADMIN}, before ${expiresAt}, at
   ${address}
 Then sign in at ${config.publicUrl}/developers/admin to decide on requests.
 
@@ -140,7 +140,7 @@ function invocation(): string {
   return isBinary() ? shellWord(process.execPath) : `npx -y bun@${Bun.version} ${shellWord(Bun.main)}`;
 }
 
-/** Takes port 3000 on both addresses of localhost, or a free port if it is taken on one of them. */
+/** Takes port 3000 on both addresses of localhost, or any free port if 3000 is taken on either. */
 function takePort(): { onIpv4: Bun.TCPSocketListener; onIpv6: Bun.TCPSocketListener | null } {
   // Browsers may try the IPv6 address of localhost first, where another program may listen. Many machines have no IPv6.
   const onIpv6 = tryPort('::1', PORT);

@@ -32,7 +32,7 @@ export function addLog(program: Command): void {
     .description('Show what people did to keys, profiles, admins and tokens.')
     .option('--since <time>', `only entries since this time: ${PAST_SYNTAX}`)
     .option('--by <who>', 'by the person with this name, or all by operator, admin, owner or backend')
-    .option('--kind <kind>', `one of ${groups}, or a kind of --json; may be repeated`, collect)
+    .option('--kind <kind>', `one of ${groups}, or a kind that --json shows; may be repeated`, collect)
     .option('--limit <n>', 'at most this many; default: 50 on a terminal, otherwise all')
     .option('--after <cursor>', 'only entries after this cursor, the "next" of a page')
     .addHelpText(

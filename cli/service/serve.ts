@@ -15,7 +15,7 @@ export function addServe(program: Command): void {
     .addHelpText(
       'after',
       `
-Logs in lines of JSON; on a terminal it first prints its URL.
+Logs one JSON object per line; on a terminal it first prints its URL.
 "profilectl config check" shows all variables.
 
 Example:

@@ -17,7 +17,7 @@ import { askState, type ServerState, serverText } from './ask-server.ts';
 export function addStatus(program: Command): void {
   program
     .command('status')
-    .description('Show what needs attention, or with --all everything.')
+    .description('Show what needs attention, or everything with --all.')
     .option('--all', 'also what is well')
     .addHelpText(
       'after',

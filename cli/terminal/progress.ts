@@ -13,7 +13,6 @@ export type ProgressLine = {
 const EVERY_MS = 100;
 const CLEAR = '\r\u001b[K';
 
-/** Makes a progress line. */
 export function createProgress(clock: Clock): ProgressLine {
   const terminal = process.stderr;
   const columns = terminal.isTTY === true ? (terminal.columns ?? 0) : 0;
@@ -42,7 +41,7 @@ export function createProgress(clock: Clock): ProgressLine {
   };
 }
 
-/** `25%, 12000 lines, 24000/s`; without a total it shows what was read: `1.2 MiB, 12000 lines, 24000/s`. */
+/** `25%, 12000 lines, 24000/s`; without a total, what has been read: `1.2 MiB, 12000 lines, 24000/s`. */
 function progressText(lines: number, bytes: number, total: number | null, elapsedSeconds: number): string {
   const perSecond = elapsedSeconds > 0 ? Math.round(lines / elapsedSeconds) : 0;
   const share = total ? `${Math.floor(100 * Math.min(1, bytes / total))}%` : `${(bytes / 1_048_576).toFixed(1)} MiB`;

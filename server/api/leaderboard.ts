@@ -31,7 +31,7 @@ const PAGE = operation({
   tag: 'Leaderboard',
   summary: 'Read a page of the leaderboard',
   description:
-    'The top 10 000 profiles by views, then by UID, without banned profiles and those that don’t want to be listed. A page has at least one entry, and may have fewer than `limit`, because it ends before 1 MiB. `Link` has the URLs of the previous page and of the next page, which begins after the last entry. Pages beyond the end are empty.',
+    'The top 10 000 profiles by views, then by UID, except banned profiles and those that don’t want to be listed. A page before the end has at least one entry, and may have fewer than `limit`, because it ends before 1 MiB. `Link` has the URLs of the previous page and of the next page, which begins after the last entry. Pages beyond the end are empty.',
   permission: 'api.leaderboard',
   parameters: [
     { name: 'limit', in: 'query', description: 'The maximum number of entries.', schema: LIMIT, example: 3 },

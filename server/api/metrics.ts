@@ -7,7 +7,7 @@ import { blockOf } from '../http/transport.ts';
 import { credentialsOf } from '../http/with-key.ts';
 import { METRICS_TYPE, type Metrics } from '../observability/metrics.ts';
 
-/** The refusals of requests without METRICS_TOKEN, also used for the OpenAPI document. */
+/** The refusals of requests without METRICS_TOKEN. */
 const METRICS_REFUSALS = {
   no_credentials: new AppError(
     'no_credentials',

@@ -48,7 +48,7 @@ export function refusePlainHttp(transport: Transport, peer: string, headers: Hea
   const proto = headers.get('x-forwarded-proto');
   if (proto === null) {
     // A proxy that sends the client's address but not the protocol may have received the request over plain HTTP. A proxy
-    // that sends neither header is itself the client, for example of a health check.
+    // that sends neither header is itself the client, as in a health check.
     if (transport.isExposed && headers.has('x-forwarded-for')) throw plainHttp();
     return;
   }
@@ -77,7 +77,7 @@ export function normaliseAddress(address: string): string {
 /** Whether a normalised IP address is a trusted proxy. */
 type IsProxy = (address: string) => boolean;
 
-/** Creates the check for a list. It caches its last result, because nearly all requests come through the same proxy. */
+/** Creates the check for a list of proxies. It caches its last result: nearly all requests come through the same proxy. */
 export function proxyCheck(proxies: BlockList): IsProxy {
   let last = '';
   let isProxy = false;
@@ -135,10 +135,10 @@ const HOST = /^(?:[^\s,:]+|\[[^\s,\]]+\])(?::([0-9]*))?$/;
 
 const MAX_PORT = 65_535;
 
-/** Where Elysia starts searching for the path: a host of one to three characters ends before it, but see `standardHostname`. */
+/** Where Elysia starts searching for the path over TLS (see `standardHostname`): a host of one or two characters ends before it. */
 const HTTPS_PATH_FROM = 11;
 
-/** The Host of the latest request: nearly all requests have the same. */
+/** The Host of the latest request: nearly all requests have the same one. */
 const latest = { host: '', isValid: false };
 
 /**

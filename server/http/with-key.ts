@@ -10,11 +10,11 @@ import { admit, openQuota, type Quota, showLevels } from './quota.ts';
 import type { RequestState, Serving } from './serving.ts';
 import { blockOf } from './transport.ts';
 
-/** What a request costs of each rate limit: one, nothing, or what its route passes to `admit` after reading the parameters. */
+/** How much of each rate limit a request uses: one, nothing, or what its route passes to `admit` after reading the parameters. */
 export type Spends = 'one' | 'nothing' | 'by route';
 
 /**
- * Admits requests with an Active key; routes read it with {@link admitted}. Throws what {@link refuseStranger}
+ * Admits requests with an Active key; routes read the key and its quota with {@link admitted}. Throws what {@link refuseStranger}
  * returns or throws, and what {@link admit} throws.
  */
 export function withKey(serving: Serving, spends: Spends = 'one') {
@@ -46,7 +46,7 @@ export function withPermission(serving: Serving, permission: Permission, spends:
     .as('scoped');
 }
 
-/** The refusal if a key lacks a permission. */
+/** The refusal of a request whose key lacks a permission. */
 function lackOf(permission: Permission): AppError {
   return new AppError('insufficient_scope', `This API key lacks the permission ${permission}.`, { scope: permission });
 }

@@ -26,7 +26,7 @@ const TOKEN_REFUSALS = {
   invalid_token: INVALID_TOKEN,
 } as const;
 
-// One sentence for all errors: zod would report those of the variant that the body fits best.
+// One sentence for all errors: zod would report the errors of whichever variant fits the body best.
 const error = 'Name the profile by uid (a whole number from 1) or by authId (a string), but not by both.';
 
 /** The body of `POST /manage/v1/sign-ins`: whom the backend has signed in. */
@@ -38,10 +38,10 @@ const HAND_OVER = z.union(
   { error },
 );
 
-/** Keeps Elysia from reading bodies: they are read once the caller may send them. */
+/** Keeps Elysia from reading bodies: they are read only once the caller's right to send them has been checked. */
 const UNREAD = { parse: 'none' } as const;
 
-/** The paths under `/manage`, where a refused token counts as a failed login as under `/api`. */
+/** The paths under `/manage`, where a refused token counts as a failed login, as it does under `/api`. */
 export function manage(service: Service) {
   const sendProfiles = prepareSending(service);
   const app = new Elysia({ name: 'manage' })

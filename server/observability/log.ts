@@ -107,12 +107,15 @@ export type LogOutput = {
 /** How much may be queued while the reader doesn't read or the disk is full. Further lines are dropped; a line says how many. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** How long lines are gathered before they are sent. A write for each would take as long as its request; a crash loses them. */
+/**
+ * How long lines are gathered before they are sent. Writing each line alone would take as long as its request; a crash loses the
+ * gathered ones.
+ */
 const GATHER_MS = 20;
 
 const DRAIN_MS = 1_000;
 
-/** The pause before a retry if the reader is slow, and if writing failed otherwise (a full disk). */
+/** The pauses before a retry: if the reader is slow, and if writing failed for another reason, such as a full disk. */
 const SLOW_READER_MS = 20;
 const RETRY_MS = 1_000;
 
@@ -156,7 +159,7 @@ export function openLogOutput(descriptor: number): LogOutput {
 
 const writePart = promisify(write);
 
-/** Writes all bytes, also to a slow reader or a full disk; false if there is no reader any more. */
+/** Writes all bytes, retrying while the reader is slow or the disk is full; false if there is no reader any more. */
 async function writeAll(descriptor: number, bytes: Buffer): Promise<boolean> {
   for (let from = 0; from < bytes.length; ) {
     try {

@@ -177,7 +177,7 @@ function processFamilies(startedAtMs: number): Family[] {
     gauge('info', 'The version, as a label.', [[{ version: VERSION }, 1]]),
     {
       name: 'process_start_time_seconds',
-      help: 'When the server started, seconds since 1970.',
+      help: 'When the server started, in seconds since 1970.',
       type: 'gauge',
       samples: [[{}, startedAtMs / 1000]],
     },

@@ -118,7 +118,10 @@ function openPage(
   return page;
 }
 
-/** How often a network may send a form, in seconds, and what that is called. By default it is an IPv4 address, or an IPv6 /64. */
+/**
+ * How often a network may send a form within how many seconds; `what` names the forms in the refusal. An IPv6 network is a /64,
+ * unless `bits` says otherwise.
+ */
 type Limit = { what: string; quota: number; windowSeconds: number; bits?: 48 };
 
 const ASKED = { what: 'requests for a code', windowSeconds: 3_600 };
@@ -150,8 +153,8 @@ function countLimited({ access, services, route, form, client }: PageContext): v
 }
 
 /**
- * Determines who is signed in by the cookie, and has the use of the session recorded after the response. A request that another
- * site made is no use: its pages could keep a session from ending.
+ * Determines from the cookie who is signed in, and has the use of the session recorded after the response. A request that another
+ * site made does not count as use: otherwise that site could keep a session from ending.
  */
 function identifyVisitor(page: PageContext): void {
   const { access, request, services, nowMs } = page;

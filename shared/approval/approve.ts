@@ -72,7 +72,7 @@ export function refuseWithoutMail({ mail }: Config): void {
 function noMail(): AppError {
   return new AppError(
     'refused',
-    'MAIL_URL is not set, so the secret could not be sent. Set it to smtp://user:password@host:587, or to file:<folder> to try it out.',
+    "MAIL_URL is not set, so the secret can't be sent. Set it to smtp://user:password@host:587, or to file:<folder> to try it out.",
   );
 }
 

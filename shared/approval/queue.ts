@@ -53,5 +53,5 @@ function queuedOf(deps: Deps, key: KeyView): Queued {
  */
 export function choiceFault({ key, cantApprove }: Queued): string | null {
   if (cantApprove !== null || key.addressChangedAt === null) return cantApprove;
-  return `The e-mail address of the profile was changed since key ${key.identifier} was requested; decide on this key separately.`;
+  return `The e-mail address of the profile has changed since key ${key.identifier} was requested; decide on this key separately.`;
 }

@@ -148,7 +148,7 @@ export const FIELDS = {
     ...{ label: 'limit', title: 'Limit', kind: 'number' },
     flag: [
       '--limit <number>',
-      `at most this many, 1 to ${MAX_PAGE_LENGTH}; default: all, on a terminal ${USUAL_PAGE_LENGTH}`,
+      `at most this many, 1 to ${MAX_PAGE_LENGTH}; default: ${USUAL_PAGE_LENGTH} on a terminal, otherwise all`,
     ],
   }),
   after: z

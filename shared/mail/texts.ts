@@ -275,7 +275,7 @@ export function exposureMail(
     ]),
     'Its history and usage may show whether somebody else used it:',
     code(`profilectl keys show ${identifier}`, `profilectl keys usage ${identifier}`),
-    ...pageLink(news.pages, 'Or on its page', `/keys/${identifier}`),
+    ...pageLink(news.pages, 'Or see its page', `/keys/${identifier}`),
   ]);
 }
 
@@ -285,7 +285,7 @@ export function enrolmentMail(news: { admin: string; atMs: number; address: stri
   return compose('enrolment', { contact: news.contact }, 'An admin registered a passkey', [
     `Somebody registered a passkey at ${news.publicUrl} under an admin's name, with the link that was made for them or while they were signed in. It can be used to sign in as that admin.`,
     facts(['Admin', name], ['When', timeInWords(news.atMs)], ['From', foreign(news.address)]),
-    'If that was not them, remove the admin on the machine that runs the service, which ends their passkeys and sessions:',
+    'If that was not them, remove the admin, which ends their passkeys and sessions. On the machine that runs the service:',
     code(`profilectl admins remove ${shellWord(name)}`),
     ...pageLink(news.pages, 'List of admins', '/people'),
   ]);

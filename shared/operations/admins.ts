@@ -17,9 +17,10 @@ export const ADMINS_OPERATIONS = {
     ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve },
     input: z.object({ identifier, ...GRANT.shape }),
     summary: 'Approve a pending request, and mail the secret to the owner, once.',
-    help: `On a terminal it offers the pending requests in a list if none is named, asks
-for what is not given, and mails nothing before a yes. Otherwise, or with --yes:
-requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
+    help: `On a terminal it offers the pending requests if none is named, asks for what is
+not given, and mails nothing until you confirm. Otherwise, or with --yes, it
+grants the requested permissions, with DEFAULT_RATE_LIMITS or the limits of the
+old key, and no expiry.`,
     examples: ['', 'k7Qm2XaB --rate-limit 60/1m --expires 90d', 'k7Qm2XaB --retire-old 7d'],
     texts: {
       ...{ history: 'Approved: the e-mail with the secret was accepted', log: 'Approved key' },
@@ -69,7 +70,7 @@ requested permissions, DEFAULT_RATE_LIMITS or those of the old key, no expiry.`,
     input: z.object({ identifier, ...KEY_CHANGE.shape }),
     summary: 'Change permissions, rate limits or expiry of a key.',
     help: `The secret and everything without a flag stay the same. A limit that keeps its
-window keeps what was counted. On a terminal without flags it asks for all.`,
+window keeps what was counted. On a terminal, without flags, it asks for each.`,
     examples: ['k7Qm2XaB', 'k7Qm2XaB --rate-limit 600/1m --rate-limit 50000/1d', 'k7Qm2XaB --expires never'],
     texts: {
       ...{ history: 'Changed', log: 'Changed key' },
@@ -94,7 +95,7 @@ window keeps what was counted. On a terminal without flags it asks for all.`,
     summary: 'Suspend an Active key until it is resumed; the reason is mailed.',
     examples: ['k7Qm2XaB --reason "It looks up every profile in turn."'],
     texts: {
-      ...{ history: 'Suspended: its requests are refused', log: 'Suspended key' },
+      ...{ history: 'Suspended', log: 'Suspended key' },
       ...{ title: 'Suspend key', button: 'Suspend' },
       consequence:
         'Every request that uses this key is refused until it is resumed. The secret, the limits and the requests already counted are kept. The owner gets the reason by e-mail.',

@@ -34,7 +34,7 @@ export const LOOKS = {
     input: z.object({ identifier: FIELDS.identifier, days: FIELDS.days.default(USUAL_DAYS) }),
     summary: 'Show how many requests a key made each day, by outcome.',
     examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'],
-    help: 'Every request with the key counts, also a refused one.',
+    help: 'Every request with the key counts, even a refused one.',
     act: (deps, _by, { identifier, days }) => keyUsage(deps, identifier, days),
   }),
 };

@@ -18,8 +18,9 @@ export const OWNERS_OPERATIONS = {
       successorOf: FIELDS.successorOf,
     }),
     summary: 'Request an API key for a profile; an admin decides.',
-    help: `On a terminal it asks for what is missing, for a description in EDITOR, and
-shows the whole once. A successor takes the rest from the key that it replaces.`,
+    help: `On a terminal it asks for what is missing (for the description in EDITOR), and
+shows the request before sending it. A successor takes what is not given from
+the key that it replaces.`,
     examples: ['', '--profile Ada --name Bot --description-file about.txt'],
     texts: {
       ...{ history: 'Requested', log: 'Requested key' },

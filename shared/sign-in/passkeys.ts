@@ -153,7 +153,7 @@ export type RegistrationOptions = {
   credentialIds: string[];
 };
 
-const PASSKEY_NAME = textInput({ label: 'name of the passkey', min: 1, max: 64, lines: false });
+const PASSKEY_NAME = textInput({ label: 'passkey name', min: 1, max: 64, lines: false });
 
 /** Starts a registration: at a link, whose secret is given, or of another passkey of the signed-in admin. */
 export function beginRegistration(deps: Deps, at: string | Session): RegistrationOptions {

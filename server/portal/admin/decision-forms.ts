@@ -13,7 +13,7 @@ import { type FormFields, formFields, sentTexts } from '../requests/operation-fo
 import type { PageContext } from '../requests/request-context.ts';
 import { adminKeyPath } from './parts.ts';
 
-/** The fields that the page that asks once more has, once for all keys: long texts, such as a reason. */
+/** The fields of the page that asks for confirmation, shown once for all keys: long texts, such as a reason. */
 export function longFields(operation: AnyOperation): FormFields {
   return formFields(operation, 'admin').filter(([, schema]) => isLongText(schema));
 }
@@ -23,7 +23,7 @@ type Shown = { key: KeyView; revision: string; typed: Form | null; faults: Fault
 
 /**
  * The forms of the decisions that are possible now, with their buttons side by side, and why others are not; null if the key
- * allows no decision. The next page asks for a reason, or whether one is sure.
+ * allows no decision. The next page asks for a reason or for confirmation.
  */
 export function decisionForms(context: PageContext, shown: Shown): Html | null {
   const all = DECISIONS.filter((operation) => allows(operation, shown.key)).map((operation) => ({
@@ -38,7 +38,7 @@ export function decisionForms(context: PageContext, shown: Shown): Html | null {
   );
   const possible = all.filter(({ fault }) => fault === null).map(({ operation }) => operation);
   const isPending = shown.key.state === 'pending';
-  // The buttons stand outside of the forms.
+  // The buttons are outside the forms, so each names its own.
   const buttons = possible.map((operation) => {
     const { name, texts, mailsSecret, isDangerous } = operation;
     const look = buttonLook({ isSecond: !isPending || !mailsSecret });

@@ -31,14 +31,14 @@ export function enrolPage(context: PageContext): Page {
     scripts: [enrolScript],
     body: html`<div class="card alone">${logoOf(config)}<h1>${TITLE}</h1>
 ${WITHOUT_SCRIPT}
-<p class="note" id="missing" hidden>This link is incomplete: open the one that you were sent, with everything after the #.</p>
+<p class="note" id="missing" hidden>This link is incomplete: open the one that you were sent, including everything after the #.</p>
 <div id="whole" class="stack" hidden><p>You were sent this link to become an admin of this service. Nothing happens until you continue.</p>
 ${formTo(to('/developers/enrol'), 'Continue', hiddenField('secret', ''))}</div></div>`,
   };
 }
 
 /**
- * `POST /developers/enrol`: without a credential, shows for whom the link is and asks to create a passkey; with one, registers
+ * `POST /developers/enrol`: without a credential, shows whom the link is for and asks them to create a passkey; with one, registers
  * the passkey. Throws `forbidden` for a link that does not work.
  */
 export async function enrol(context: PageContext): Promise<Outcome> {
@@ -55,7 +55,7 @@ function askToCreate({ access, config, to }: PageContext, secret: string, name: 
     scripts: PASSKEY_SCRIPTS,
     body: html`<div class="card alone">${logoOf(config)}${errorSummary(faults)}<h1>${TITLE}</h1>
 <p>For the admin <strong><bdi>${admin.name}</bdi></strong>. This link works once, until ${timeText(expiresAtMs)}.</p>
-<p>A passkey stays on your device or security key, which asks for a PIN, a fingerprint or similar each time. You sign in with it.</p>
+<p>You sign in with a passkey. It stays on your device or security key, which asks for a PIN, a fingerprint or similar each time.</p>
 ${passkeyForm({
   action: to('/developers/enrol'),
   button: 'Create a passkey',

@@ -98,7 +98,7 @@ function mailFact(owner: Owner | null, { state, addressChangedAt }: KeyView): Sh
 
 function addressNote({ addressChangedAt }: KeyView): Html {
   if (addressChangedAt === null) return html``;
-  return html`<p class="note">The e-mail address of this profile was changed ${timeText(Date.parse(addressChangedAt))}, after this was requested. The secret would go to the new one: make sure that the owner is still the same.</p>`;
+  return html`<p class="note">The e-mail address of this profile was changed ${timeText(Date.parse(addressChangedAt))}, after this was requested. The secret would go to the new address: make sure that the owner is still the same.</p>`;
 }
 
 function banNote(owner: Owner | null): Html {

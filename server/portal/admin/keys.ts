@@ -38,7 +38,7 @@ function nothing(find: string, state: string): Html {
   const next = state === 'all' || state === 'pending' ? ' Requests appear here as soon as owners send them.' : '';
   return find === ''
     ? html`<p>No ${which}keys.${next}</p>`
-    : html`<p>No ${which}key matches “<bdi>${find}</bdi>”. Type a part of an identifier, of a key’s name, or of a username, alias or display name, or a whole e-mail address.</p>`;
+    : html`<p>No ${which}key matches “<bdi>${find}</bdi>”. Type part of an identifier, key name, username, alias or display name, or a whole e-mail address.</p>`;
 }
 
 function stateLinks({ to }: PageContext, state: string, find: string): Html {

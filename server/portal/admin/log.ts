@@ -29,7 +29,7 @@ const FILTERS = ['by', 'kind', 'key', 'when', 'from', 'to'] as const;
 /** The filters as typed; empty if unused. */
 type Wanted = Record<(typeof FILTERS)[number], string>;
 
-/** The presets of the filter by time: whole UTC days, counted from today backwards. */
+/** The presets of the time filter: whole UTC days, counted back from today. */
 const PRESETS: Readonly<Record<string, { text: string; firstDay: number; lastDay: number }>> = {
   today: { text: 'Today', firstDay: 0, lastDay: 0 },
   yesterday: { text: 'Yesterday', firstDay: 1, lastDay: 1 },
@@ -90,7 +90,7 @@ function readFilter({ by, kind, key, when, from, to }: Wanted, nowMs: number, fa
   return { by: by || undefined, kinds: kind === '' ? undefined : [kind], key: key || undefined, sinceMs, untilMs };
 }
 
-/** The entries, a sentence a line, with days as headings. */
+/** The entries, one sentence each, under a heading for each day. */
 function logDays(context: PageContext, entries: readonly LogEntry[]): Html {
   const { nowMs } = context;
   const days = Map.groupBy(entries, ({ atMs }) => Math.floor(atMs / DAY_MS));
@@ -114,9 +114,9 @@ function dayTitle(day: number, today: number): string {
   });
 }
 
-/** The sentence of an entry, in which a key's name is a link, and below it the text that a person wrote. */
+/** The sentence of an entry, in which a key's name is a link, followed by the text that a person wrote. */
 function whatOf(context: PageContext, { kind, identifier, by, text: alone, written: theirs }: LogEntry): Html {
-  // The actor precedes it here.
+  // In lower case, because the actor precedes it here.
   const text = alone.charAt(0).toLowerCase() + alone.slice(1);
   const [before = '', ...after] = kind.startsWith('key-') && identifier !== null ? text.split(identifier) : [text];
   const linked =
@@ -126,7 +126,7 @@ function whatOf(context: PageContext, { kind, identifier, by, text: alone, writt
   return html`${linked}${theirs === '' ? '' : html`: <span class="quoted">“${userText(theirs)}”</span>`}`;
 }
 
-/** The name of a key as a link, and whose it is unless that person did it; of an erased key its identifier. */
+/** The name of a key as a link, and its owner unless the owner did it; for an erased key, its identifier. */
 function namedKey(context: PageContext, identifier: string, by: string): Html {
   const { db } = context.access;
   const { name, profileId } = readKey(db, identifier);

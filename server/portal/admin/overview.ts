@@ -73,7 +73,7 @@ function importText({ at, by, lines, refused }: LastImport, nowMs: number): Html
   return html`${countText(lines, 'line')} imported by ${userText(by)} ${relativeTime(Date.parse(at), nowMs)}${left}`;
 }
 
-/** The keys that are near or at a limit; nothing without any. */
+/** The keys that are near or at a limit; empty if there are none. */
 function keyLines(context: PageContext, limited: Overview['limited']): Html {
   if (limited.length === 0) return html``;
   const linkTo = adminKeyPath(context);

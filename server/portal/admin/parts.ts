@@ -25,7 +25,7 @@ export function adminKeyPath({ to }: PageContext): (identifier: string) => strin
   return (identifier) => to(`${ADMIN_KEYS_PATH}/${identifier}`);
 }
 
-/** Who is behind a request: what everybody can look up of the profile, in a line; empty for an erased one. */
+/** Who is behind a request: what anybody can look up about the profile, on one line; empty for an erased one. */
 export function profileFacts({ db }: Pick<Deps, 'db'>, profileId: number | null): Html {
   const found = profileId === null ? null : publicProfile(db, profileId);
   if (found === null) return html``;
@@ -42,7 +42,7 @@ export function profileFacts({ db }: Pick<Deps, 'db'>, profileId: number | null)
   ]);
 }
 
-/** The card of that person on the page of a key: display name, username, UID and the facts. */
+/** The card of the owner on a key's page: display name, username, UID and {@link profileFacts}. */
 export function profileCard({ db }: Pick<Deps, 'db'>, { id, username }: Pick<Owner, 'id' | 'username'>): Html {
   const name = publicProfile(db, id)?.displayName ?? username;
   return html`<div class="profile"><span class="face large" aria-hidden="true">${firstLetter(name)}</span><h2 id="profile">${userText(name)} <small>${userText(username)} · UID ${id}</small></h2><p class="soft">${profileFacts({ db }, id)}</p></div>`;

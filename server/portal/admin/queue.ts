@@ -21,7 +21,7 @@ export function partFields(context: PageContext): [name: string, value: string][
   return after === '' ? [] : [['after', after]];
 }
 
-/** The URL of that part of the queue, where these requests are chosen. */
+/** The URL of the same part of the queue, with these requests chosen. */
 export function partAddress(context: PageContext, chosen: readonly string[]): string {
   const fields = [...partFields(context), ['choose', chosen.join()]];
   return `${context.to(QUEUE_PATH)}?${new URLSearchParams(fields as [string, string][])}`;
@@ -38,7 +38,7 @@ export async function showQueue(context: PageContext, faults: Faults): Promise<P
   const part = partFields(context);
   const after = part[0]?.[1] ?? null;
   const ends = await outcomes(context);
-  // The locks of each statement outside a transaction would take as long as some of them.
+  // Outside a transaction, each statement takes its own locks, which can take as long as the statement itself.
   using _ = beginSnapshot(context.access.db.$client);
   const { requests, waiting, next, cantMail } = listQueue(
     context.access,
@@ -86,8 +86,8 @@ function waitingInWords({ nowMs }: PageContext, waiting: number, oldest: Queued 
 }
 
 /**
- * A request as a row of the form, which opens in place. A box, a row that opens, and its buttons, in this order: it is the order of
- * the tab key.
+ * A request as a row of the form. Its box, the part that opens in place, and its buttons come in this order because the tab key
+ * follows it.
  */
 function rowOf(context: PageContext, queued: Queued, offered: readonly AnyOperation[], isChosen: boolean): Html {
   const { access, nowMs } = context;
@@ -114,7 +114,7 @@ function rowOf(context: PageContext, queued: Queued, offered: readonly AnyOperat
   const facts: ShownFact[] = [
     ['Profile', profileFacts(access, readKey(access.db, identifier).profileId)],
     ...requestFacts(key, linkTo, 'with links').slice(2),
-    ['More', html`<a href="${linkTo(identifier)}">Everything, limits and permissions</a>`],
+    ['More', html`<a href="${linkTo(identifier)}">All details, limits and permissions</a>`],
   ];
   return html`<li class="row" id="row-${identifier}" data-attempt="${attempt?.result ?? ''}">
 <label class="pick">${box}<span class="unseen">Choose ${userText(name)} of ${who}</span></label>

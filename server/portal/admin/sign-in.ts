@@ -19,7 +19,7 @@ export function adminSignInPage(context: PageContext): Page {
 }
 
 /**
- * `POST /developers/admin/sign-in`: without a credential, asks for the passkey; with one, signs that admin in and replaces the
+ * `POST /developers/admin/sign-in`: without a credential, asks for the passkey; with one, signs the admin in and replaces the
  * browser's session, if it has one.
  */
 export async function adminSignIn(context: PageContext): Promise<Outcome> {

@@ -8,12 +8,12 @@ import { PERMISSION_WORDS } from './key-facts.ts';
 import { pageSentence } from './time.ts';
 
 // The parts of forms. Rules are shown as hints and enforced by the server alone: the browser's own validation is off
-// (novalidate), because it counts differently (maxlength counts UTF-16) and its messages are not accessible to everybody.
+// (novalidate), because it counts differently (maxlength counts UTF-16 code units) and its messages are not accessible to all.
 
 /** Error messages by the names of fields; an empty name is for the whole form. */
 export type Faults = ReadonlyMap<string, string>;
 
-/** The errors of a form that was not sent yet: none. */
+/** The errors of a form that has not been sent yet: none. */
 export const NO_FAULTS: Faults = new Map();
 
 /** What every field has; `id` if its name is not unique on the page. */
@@ -25,7 +25,7 @@ type FieldParts = {
   /** What follows the input, so that the tab key leads from the label's text into the field. */
   more?: Html | undefined;
   faults: Faults;
-  /** Whether it has autofocus: for the first field of a page that is only its form. */
+  /** Whether it has autofocus: for the first field of a page that consists of its form. */
   isFirst?: boolean | undefined;
   bounds?: Bounds | undefined;
 };
@@ -40,7 +40,7 @@ type TextField = FieldParts & {
   size?: 'code';
 };
 
-/** The list of errors with a link to each field, at the top of `<main>`, which gets the focus. Empty without errors. */
+/** The list of errors with a link to each field; it gets the focus, at the top of `<main>`. Empty without errors. */
 export function errorSummary(faults: Faults): Html {
   if (faults.size === 0) return html``;
   const items = [...faults].map(([name, sentence]) => {
@@ -117,7 +117,7 @@ function checkboxes(field: FieldParts & { values: readonly string[]; options: re
 type Radios = FieldParts & { value: string; options: readonly Option[]; kind: InputKind; otherHint: string };
 
 /**
- * A group of radio buttons, the last of which, `other`, shows a field for typing another value, or those for other limits. What
+ * A group of radio buttons, the last of which, `other`, shows a field for typing another value, or fields for other limits. What
  * is typed is sent under the name with `Other` appended.
  */
 function radios(field: Radios): Html {
@@ -125,7 +125,7 @@ function radios(field: Radios): Html {
   const isOther = options.every((option) => option.value !== value);
   const choice = (id: string, sent: string, text: string | Html, isChecked: boolean) =>
     html`<label class="choice"><input id="${id}" name="${name}" type="radio" value="${sent}"${raw(isChecked ? ' checked' : '')}><span>${text}</span></label>`;
-  // The id, the target of links to the field, belongs to the selected one.
+  // The id, the target of links to the field, belongs to the first option or, if `other` is selected, to what is typed there.
   const items = options.map((option, at) =>
     choice(at === 0 && !isOther ? first : `${first}-${at}`, option.value, option.label, option.value === value),
   );
@@ -134,7 +134,7 @@ function radios(field: Radios): Html {
 <div class="typed">${kind === 'rate limits' ? limitLines(field) : html`<p class="soft" id="${typed}-how">${otherHint}</p><input id="${typed}" name="${name}Other" aria-label="${label}: other" aria-describedby="${typed}-how" value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false">`}</div></fieldset>`;
 }
 
-/** A line for each limit, its number and its span, and an empty line after a single limit. Spans are `1m` and so on. */
+/** A line for each limit with its number and its span, and an empty line after a single limit. Spans are `1m` and so on. */
 function limitLines({ name, id = name, value, options, faults }: Radios): Html {
   const limitsIn = (text: string) => text.split(' ').map((limit) => limit.split(/\/(?=[^/]*$)/));
   const own = options.flatMap((one) => limitsIn(one.value)).map(([, span = '']) => span);

@@ -175,7 +175,7 @@ test('a ban while the secret is being mailed voids the approval: the key stays p
   expect(showKey(deps, identifier)).toMatchObject({ state: 'pending', attempt: { number: 1, result: 'voided' } });
   const entry = keyHistory(deps, identifier).at(-1);
   expect(entry).toMatchObject({ event: 'profile banned', detail: { attempt: 1 } });
-  expect(detailText(entry as NonNullable<typeof entry>)).toBe('the approval under way voided');
+  expect(detailText(entry as NonNullable<typeof entry>)).toBe('the approval under way was voided');
   unban();
   await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
   const [voided, mailed] = [slow.received.at(-1), smtp.received.at(-1)].map((mail) => secretIn(mail as ReceivedMail));
