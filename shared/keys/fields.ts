@@ -53,7 +53,8 @@ const NO_PERMISSION = { error: 'Select at least one permission: api.lookup, api.
 const ONE_LINE = { min: 1, max: 255, lines: false };
 const DESCRIPTION = {
   ...{ label: 'description', min: 80, max: 2000, lines: true },
-  short: (missing: string) => `Describe it in ${missing}: what it does, who it is for, and what it stores.`,
+  short: (missing: string) =>
+    `The description needs ${missing}: say what the program does, who it is for, and what it stores.`,
 };
 const REASON = { label: 'reason', min: 1, max: 2000, lines: true };
 const REASON_FACTS: TextFacts = {

@@ -26,7 +26,7 @@ describe('an owner at a terminal', () => {
     await terminal.answer('Enter a name.', `Bot${KEY.enter}`);
     await terminal.answer('Description', `Too short.${KEY.enter}`);
     await terminal.answer(
-      'Describe it in 70 more characters: what it does, who it is for, and what it stores.',
+      'The description needs 70 more characters: say what the program does, who it is for, and what it stores.',
       ` It shows the badges of our members beside their names in the chat of ours.${KEY.enter}`,
     );
     await terminal.answer('Permissions', `${KEY.down}${KEY.space}`);
