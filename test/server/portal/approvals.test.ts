@@ -41,7 +41,7 @@ async function pendingKey({ port }: { port: number }) {
 describe('the page of a key shows how its approval goes', () => {
   test('while the e-mail is on its way, and once it was accepted', async () => {
     const smtp = await slowSmtp();
-    const { access, grace, identifier, see, approve, ended, signIn, logged } = await pendingKey(smtp);
+    const { access, clock, grace, identifier, see, approve, ended, signIn, logged } = await pendingKey(smtp);
     const hopper = await signIn('Hopper');
     const theirs = await hopper.see(`/keys/${identifier}`);
     expect((await approve()).status).toBe(303);
@@ -58,6 +58,13 @@ describe('the page of a key shows how its approval goes', () => {
     record('accepted: the queue', await grace.see(`?decided=${identifier}`));
     expect([showKey(access, identifier).state, smtp.received.length]).toEqual(['Active', 1]);
     expect(logged()).not.toMatch(/"(warn|error)"/);
+    // For an hour; then only the history has it.
+    clock.advance(59 * 60_000);
+    const late = await signIn('Lovelace');
+    const isShown = async () => (await late.see(`/keys/${identifier}`)).body.includes(': the key works.');
+    expect(await isShown()).toBe(true);
+    clock.advance(60_000);
+    expect(await isShown()).toBe(false);
   });
 
   test('if the mail server refuses the e-mail, with its reason for admins, but not for owners and not in the log', async () => {
