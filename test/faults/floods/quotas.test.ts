@@ -140,7 +140,7 @@ test('failed authentications never use a key’s quota, even if they name the ke
 });
 
 test('a key with used-up default limits takes less than 10 kB, and is restored', async () => {
-  const words = [join(import.meta.dir, 'quotas-child.ts'), `${rounds(1_000)}`];
+  const words = [join(import.meta.dir, 'quotas-child.ts'), `${rounds(3_000)}`];
   // Not with the settings of test processes, which keep freed memory.
   const options = { env: cleanEnvironment(), stdout: 'pipe', stderr: 'inherit' } as const;
   const child = Bun.spawn([process.execPath, ...words], options);
