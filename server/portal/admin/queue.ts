@@ -52,8 +52,13 @@ export async function showQueue(context: PageContext, faults: Faults): Promise<P
   // Approvals send an e-mail; if that is impossible, none is offered.
   const offered = REQUEST_DECISIONS.filter(({ mailsSecret }) => !mailsSecret || cantMail === null);
   const rows = requests.map((queued) => rowOf(context, queued, offered, chosen.has(queued.key.identifier)));
+  // A reset would choose again what this page was asked to choose.
+  const clear =
+    choose[0] === ''
+      ? html`<button class="bare" type="reset">Clear</button>`
+      : html`<a class="button bare" href="${partAddress(context, [])}">Clear</a>`;
   const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${part.map(([name, value]) => hiddenField(name, value))}<ul class="list" aria-label="Requests, the oldest first">${rows}</ul>
-<p class="bar"><span class="count">chosen</span>${offered.map(barButton)}<button class="bare" type="reset">Clear</button></p></form>`;
+<p class="bar"><span class="count">chosen</span>${offered.map(barButton)}${clear}</p></form>`;
   const oldest = after === null ? requests[0] : undefined;
   const all =
     choosable.length < 2

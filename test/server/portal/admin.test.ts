@@ -62,6 +62,8 @@ describe('the queue', () => {
     const chosen = (page: Answer) => page.body.match(/name="chosen" [^>]* checked>/g)?.length ?? 0;
     const all = await hopper.see('?choose=all');
     expect([chosen(await hopper.see()), chosen(all)]).toEqual([0, 1]);
+    const [, clear] = /href="[^"]*(\?[^"]*)">Clear</.exec(all.body) ?? [];
+    expect([clear, chosen(await hopper.see(clear))]).toEqual(['?choose=', 0]);
     record('the list of keys, pending ones', await hopper.see('/keys?state=pending'));
     record('nothing is chosen', await hopper.press(await hopper.see(), 'Approve as requested', { chosen: [] }));
     record('the page of a successor', await hopper.see(at(asked[0] as string)));
