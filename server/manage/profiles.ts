@@ -68,7 +68,6 @@ export function prepareSending(service: Service) {
         const { details: _, ...result } = await importProfiles({ db, clock }, piecesOf(body), {
           merge: mode === 'merge',
           strict: false,
-          isLinesOnly: true,
           ...(read !== null && { asOfMs: read.atMs }),
           by: { kind: 'backend', name: token.name },
           config,

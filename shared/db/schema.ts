@@ -141,6 +141,16 @@ export const keyQuotas = sqliteTable('key_quotas', {
   spent: text().notNull(),
 });
 
+/** The columns that count requests by their outcome. */
+const OUTCOMES = {
+  ok: integer().notNull(),
+  notFound: integer('not_found').notNull(),
+  forbidden: integer().notNull(),
+  malformed: integer().notNull(),
+  limited: integer().notNull(),
+  failed: integer().notNull(),
+};
+
 /**
  * The usage of keys: one row for each key and day (UTC) with requests, which counts their outcomes. Kept for 400 days.
  */
@@ -148,24 +158,14 @@ export const keyUsage = sqliteTable('key_usage', {
   identifier: text().notNull(),
   /** Days since 1970-01-01. */
   day: integer().notNull(),
-  ok: integer().notNull(),
-  notFound: integer('not_found').notNull(),
-  forbidden: integer().notNull(),
-  malformed: integer().notNull(),
-  limited: integer().notNull(),
-  failed: integer().notNull(),
+  ...OUTCOMES,
   lastUsedAt: integer('last_used_at').notNull(),
 });
 
 /** The usage of all keys by day, because adding up ten thousand keys would take a page half a second. */
 export const usageDays = sqliteTable('usage_days', {
   day: integer().primaryKey(),
-  ok: integer().notNull(),
-  notFound: integer('not_found').notNull(),
-  forbidden: integer().notNull(),
-  malformed: integer().notNull(),
-  limited: integer().notNull(),
-  failed: integer().notNull(),
+  ...OUTCOMES,
 });
 
 /** What a backend's token may do: send profiles, and sign its users in as owners. */

@@ -28,8 +28,6 @@ export type ImportOptions = {
   merge: boolean;
   /** If true, all lines are applied or none, in one transaction; otherwise bad lines are skipped. */
   strict: boolean;
-  /** If true, an array is refused like any other line that is not an object. */
-  isLinesOnly?: boolean;
   /**
    * When the data was read, in milliseconds since 1970: lines are skipped if their profile was written or erased here
    * since. Absent if unknown. The caller has checked it with `readAsOf`.
@@ -128,7 +126,8 @@ function prepareRun({ db, clock }: Pick<Deps, 'db' | 'clock'>, options: ImportOp
     merge,
     asOfMs,
     rejects,
-    splitter: createLineSplitter(rejects?.writePiece, options.isLinesOnly),
+    // Over HTTP an array is refused like any other line that is not an object: the number of lines is limited there.
+    splitter: createLineSplitter(rejects?.writePiece, by.kind === 'backend'),
     onProgress,
     keepLogShort: keepLogShort(db.$client),
     applier: createApplier(db.$client, { merge, by, config, ...(policy && { policy }), asOfMs, confirms }),
