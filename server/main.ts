@@ -1,3 +1,4 @@
+import { closeReader } from '../shared/db/reader.ts';
 import type { Deps } from '../shared/deps.ts';
 import { diskWarning } from '../shared/files/disk.ts';
 import { lockForServing } from '../shared/files/open.ts';
@@ -8,7 +9,7 @@ import { isRoutable, readTransport } from './http/transport.ts';
 import { type Listener, listen } from './listen.ts';
 import { createLog, type LogOutput, openLogOutput, reportTo } from './observability/log.ts';
 import type { PortalServices } from './portal/services.ts';
-import { closeService, createService, refuseUncaught, type Service } from './service.ts';
+import { createService, refuseUncaught, type Service } from './service.ts';
 import { startSavingCounts } from './upkeep/counts.ts';
 import { startOutboxTimer } from './upkeep/outbox.ts';
 import type { Repeating } from './upkeep/repeating.ts';
@@ -75,7 +76,7 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
     return runUntilStopped(made, listener, output, options.vacuum, () => lock.close());
   } catch (error) {
     void listener?.server.stop(true);
-    if (service !== null) closeService(service);
+    if (service !== null) closeReader(service.reader);
     lock.close();
     // Otherwise, lines logged before the error would be lost when the process exits.
     await output.drain();
@@ -102,7 +103,7 @@ function runUntilStopped(
     portal.isStopping = true;
     await Promise.all([listener.stop(), ...timers.map((timer) => timer.stop())]);
     await Promise.all([stopBackground(portal.background), counts.stop()]);
-    closeService(service);
+    closeReader(service.reader);
     log.event('info', 'Stopped.');
     await output.drain();
     release();

@@ -1,7 +1,6 @@
 import { isReady } from '../shared/db/migrate.ts';
-import { closeReader, openReader } from '../shared/db/reader.ts';
+import { openReader } from '../shared/db/reader.ts';
 import type { Deps } from '../shared/deps.ts';
-import { openDatabase } from '../shared/files/open.ts';
 import { prepareVerifier } from '../shared/keys/verify.ts';
 import { openLimits } from '../shared/limits/limits.ts';
 import { readStored } from '../shared/limits/stored.ts';
@@ -27,10 +26,6 @@ export function createService(deps: Deps, transport: Transport, log: Log, givenP
   const { db, clock, config } = deps;
   const reader = openReader(config.databasePath);
   const limits = givenPortal?.limits ?? openLimits(clock, readStored(reader.sqlite));
-  const openPortal = () => {
-    const access = { ...deps, db: openDatabase(config.databasePath, 'pages') };
-    return createPortalServices(access, reportTo(log), limits);
-  };
   return {
     deps,
     transport,
@@ -46,7 +41,7 @@ export function createService(deps: Deps, transport: Transport, log: Log, givenP
     lookup: prepareLookup(reader),
     leaderboard: prepareLeaderboard(reader),
     isReady: () => isReady(db.$client),
-    portal: givenPortal ?? openPortal(),
+    portal: givenPortal ?? createPortalServices(deps, reportTo(log), limits),
   };
 }
 
@@ -60,10 +55,4 @@ export function refuseUncaught({ nextRequestId, log, deps }: Service, error: unk
   response.headers.set('X-Request-Id', requestId);
   log.event('error', 'A request failed.', { requestId, cause: error });
   return response;
-}
-
-/** The caller closes the database. */
-export function closeService({ reader, portal, deps }: Service): void {
-  closeReader(reader);
-  if (portal.access.db !== deps.db) portal.access.db.$client.close();
 }

@@ -1,9 +1,11 @@
 import { within } from '../../shared/clock.ts';
+import { withTables } from '../../shared/db/connect.ts';
+import { openBeside } from '../../shared/db/migrate.ts';
 import type { BackendRight } from '../../shared/db/schema.ts';
 import { whenUnlocked } from '../../shared/db/write.ts';
 import { policyOf } from '../../shared/erasure/feed-policy.ts';
 import { AppError, isForOperator } from '../../shared/errors.ts';
-import { openDatabase } from '../../shared/files/open.ts';
+import { SERVING_TIMEOUT_MS } from '../../shared/files/open.ts';
 import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts';
 import type { ImportResult } from '../../shared/profiles/import/report.ts';
 import type { BackendToken } from '../../shared/tokens.ts';
@@ -63,7 +65,9 @@ export function prepareSending(service: Service) {
     try {
       service.connections?.timeout(request, ARRIVAL_SECONDS);
       const body = await readBody(request);
-      const db = openDatabase(config.databasePath, 'pages');
+      // Its transactions stay open while other requests are served, so they need a connection of their own.
+      using sqlite = openBeside(config.databasePath, SERVING_TIMEOUT_MS);
+      const db = withTables(sqlite);
       try {
         const { details: _, ...result } = await importProfiles({ db, clock }, piecesOf(body), {
           merge: mode === 'merge',
@@ -72,13 +76,11 @@ export function prepareSending(service: Service) {
           by: { kind: 'backend', name: token.name },
           config,
           policy: policyOf(token),
-          pace: { lockMs: BATCH_MS, ready: () => whenUnlocked(db.$client) },
+          pace: { lockMs: BATCH_MS, ready: () => whenUnlocked(sqlite) },
         });
         return result;
       } catch (error) {
         throw forBackend(error);
-      } finally {
-        db.$client.close();
       }
     } finally {
       isBusy = false;

@@ -9,7 +9,6 @@ export type Report = (level: 'info' | 'warn' | 'error', message: string, cause?:
 
 /** The services of pages and of `/manage`. */
 export type PortalServices = {
-  /** With their own connection. */
   readonly access: Deps;
   readonly background: Background;
   readonly report: Report;

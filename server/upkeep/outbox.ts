@@ -1,8 +1,6 @@
 import { within } from '../../shared/clock.ts';
-import { withTables } from '../../shared/db/connect.ts';
 import { dropErasedProfiles } from '../../shared/db/facts.ts';
 import { knownError } from '../../shared/db/faults.ts';
-import { openBeside } from '../../shared/db/migrate.ts';
 import { dropOldMails, isMailDue, sendDueMails } from '../../shared/mail/delivery.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { sweepSignIns } from '../../shared/sign-in/sessions.ts';
@@ -18,7 +16,7 @@ type Search = {
   readonly log: Service['log'];
   /** Once it is stopping, no further mail is sent. */
   readonly portal: Pick<PortalServices, 'isStopping'>;
-  /** When {@link doChores} and {@link sweep} are due, by the monotonic clock. */
+  /** When {@link doChores} and the sweep of sign-ins are due, by the monotonic clock. */
   choresAtMs: number;
   sweepAtMs: number;
   /** The error of the last search, null if it succeeded: the same error is logged once. */
@@ -70,7 +68,7 @@ async function search(state: Search): Promise<number> {
     const nowMs = deps.clock.monotonicMs();
     if (isMailDue(deps)) await sendDueMails(deps, reportTo(log), () => portal.isStopping);
     if (nowMs >= state.sweepAtMs) {
-      sweep(state);
+      sweepSignIns(deps);
       state.sweepAtMs = nowMs + SWEEP_EVERY_MS;
     }
     if (nowMs >= state.choresAtMs && !doChores(state)) state.choresAtMs = nowMs + CHORES_EVERY_MS;
@@ -87,18 +85,10 @@ async function search(state: Search): Promise<number> {
   return isToPause ? PAUSE_MS : SEARCH_MS;
 }
 
-/** Deletes expired sign-ins and one-time secrets. */
-function sweep({ deps: { clock, config } }: Search): void {
-  using beside = openBeside(config.databasePath);
-  sweepSignIns({ db: withTables(beside), clock });
-}
-
 /** Stores due reminders, and drops what is too old. Returns whether more of that may be left. */
-function doChores({ deps: { clock, config }, log }: Search): boolean {
-  using beside = openBeside(config.databasePath);
+function doChores({ deps: { db, clock, config }, log }: Search): boolean {
   const nowMs = clock.nowMs();
-  const db = withTables(beside);
   if (config.mail !== null) storeReminders(db, nowMs, config);
   dropOldMails(db, nowMs, reportTo(log));
-  return [dropOldUsage(beside, nowMs), dropErasedProfiles(beside, nowMs)].includes(true);
+  return [dropOldUsage(db.$client, nowMs), dropErasedProfiles(db.$client, nowMs)].includes(true);
 }

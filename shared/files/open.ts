@@ -8,17 +8,17 @@ import { type AppError, fileRefusal } from '../errors.ts';
 import { copyBeforeMigration } from './copy.ts';
 
 /**
- * How a process uses the database. `serve` creates and migrates it; `fill` (import, demo) creates it but does not
- * migrate an existing one; `use` (nearly all other commands) and `pages` (the server's second connection, which writes) require it to
- * exist with the current schema; `look` (backup, check) accepts an older schema too.
+ * How a process uses the database. `serve` creates and migrates it; `fill` (an import) creates it but does not migrate an
+ * existing one; `use` (nearly all other commands) requires it to exist with the current schema; `look` (backup, check)
+ * accepts an older schema too.
  */
-export type OpenMode = 'serve' | 'fill' | 'use' | 'pages' | 'look';
+export type OpenMode = 'serve' | 'fill' | 'use' | 'look';
 
-/**
- * How long a connection waits for another's write lock: briefly in the server, where the wait blocks all requests, which
- * therefore try again themselves (`whenFree`); for minutes in an import, which lets others go first.
- */
-const BUSY_TIMEOUT_MS = { serve: 300, fill: 600_000, use: 10_000, pages: 50, look: 10_000 } as const;
+/** How long a connection waits for another's write lock: for minutes in an import, which lets others go first. */
+const BUSY_TIMEOUT_MS = { serve: 10_000, fill: 600_000, use: 10_000, look: 10_000 } as const;
+
+/** How long a running server waits: the wait blocks all requests, which therefore try again themselves (`whenFree`). */
+export const SERVING_TIMEOUT_MS = 50;
 
 /**
  * How long a process waits while another one copies and migrates the database. The server waits too, because it does
@@ -33,7 +33,7 @@ const MIGRATION_TIMEOUT_MS = 600_000;
  * the path of the copy. With `mustExist` a missing or empty file is refused in every mode.
  */
 export function openDatabase(path: string, mode: OpenMode, onCopied = (_copy: string) => {}, mustExist = false): Db {
-  const isNeeded = mustExist || mode === 'use' || mode === 'pages' || mode === 'look';
+  const isNeeded = mustExist || mode === 'use' || mode === 'look';
   if (isNeeded && !existsSync(path)) throw missingDatabase(path, mode);
   return guardDatabase(path, () => {
     const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], { check: (found) => schemaState(found, path) });
@@ -48,7 +48,10 @@ export function openDatabase(path: string, mode: OpenMode, onCopied = (_copy: st
         const sentence = `The database ${path} has an older schema; "profilectl serve" migrates it when it starts.`;
         throw fileRefusal(sentence);
       }
-      if (mode === 'serve' || mode === 'pages') leaveLogAlone(sqlite);
+      if (mode === 'serve') {
+        leaveLogAlone(sqlite);
+        sqlite.run(`PRAGMA busy_timeout = ${SERVING_TIMEOUT_MS}`);
+      }
       return withTables(sqlite);
     });
   });

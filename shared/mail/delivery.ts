@@ -1,7 +1,6 @@
 import { and, asc, count, eq, inArray, lt, lte, ne, notInArray, sql } from 'drizzle-orm';
 import { DAY_MS, isoTime, systemClock } from '../clock.ts';
-import { type Db, withTables } from '../db/connect.ts';
-import { openBeside } from '../db/migrate.ts';
+import type { Db } from '../db/connect.ts';
 import { mails, profiles, WEBHOOK } from '../db/schema.ts';
 import { whenFree, write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
@@ -175,18 +174,9 @@ export function isMailDue(deps: Pick<Deps, 'db' | 'clock' | 'config'>): boolean 
   return nextMail(deps.db, deps, null) !== undefined;
 }
 
-/**
- * Sends the mails that are due, on a connection of its own. Throws `refused` if the database can't be written; unsent
- * mails stay due.
- */
-export async function sendDueMails(
-  deps: Pick<Deps, 'clock' | 'config' | 'mailer'>,
-  report: Report,
-  isStopping = () => false,
-): Promise<void> {
-  using sqlite = openBeside(deps.config.databasePath);
-  const db = withTables(sqlite);
-  await sendAll({ deps: { ...deps, db }, mailer: await deps.mailer(), report }, null, isStopping);
+/** Sends the mails that are due. Throws `refused` if the database can't be written; unsent mails stay due. */
+export async function sendDueMails(deps: Deps, report: Report, isStopping = () => false): Promise<void> {
+  await sendAll({ deps, mailer: await deps.mailer(), report }, null, isStopping);
 }
 
 /** Drops what could not be sent for three days, and deletes what ended long ago. The server does so every hour. */

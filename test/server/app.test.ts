@@ -2,7 +2,8 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { createApp } from '../../server/app.ts';
 import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
-import { closeService, createService } from '../../server/service.ts';
+import { createService } from '../../server/service.ts';
+import { closeReader } from '../../shared/db/reader.ts';
 import { expectRefusal, keyFor, pathOf, prepare, ROUTES } from '../support/requests.ts';
 import { testClock, testDeps } from '../support/world.ts';
 
@@ -15,7 +16,7 @@ const service = createService(
   readTransport(deps.config),
   createLog('silent', clock.nowMs, () => {}),
 );
-afterAll(() => closeService(service));
+afterAll(() => closeReader(service.reader));
 const app = createApp(service);
 const secret = await prepare(deps);
 

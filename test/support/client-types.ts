@@ -5,8 +5,9 @@ import { plugin } from 'bun';
 import { createApp } from '../../server/app.ts';
 import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
-import { closeService, createService } from '../../server/service.ts';
+import { createService } from '../../server/service.ts';
 import { readConfig } from '../../shared/config/config.ts';
+import { closeReader } from '../../shared/db/reader.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 
@@ -35,7 +36,7 @@ const service = createService(
 );
 const answer = await createApp(service).fetch(new Request('http://localhost/openapi.json'));
 const document = await answer.text();
-closeService(service);
+closeReader(service.reader);
 deps.db.$client.close();
 rmSync(folder, { recursive: true });
 

@@ -2,7 +2,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import { createApp } from '../../server/app.ts';
 import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
-import { closeService, createService } from '../../server/service.ts';
+import { createService } from '../../server/service.ts';
+import { closeReader } from '../../shared/db/reader.ts';
 import { testDeps } from './world.ts';
 
 // Checks that the status, headers and body of the API's responses are as the OpenAPI document says, and that other refusals have
@@ -40,7 +41,7 @@ async function documentOf(): Promise<OpenApi> {
     createLog('silent', Date.now, () => {}),
   );
   const answer = await createApp(service).fetch(new Request('http://localhost/openapi.json'));
-  closeService(service);
+  closeReader(service.reader);
   return (await answer.json()) as OpenApi;
 }
 

@@ -3,8 +3,6 @@ import { createServer as createHttpServer, type ServerResponse } from 'node:http
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Report } from '../../server/portal/services.ts';
-import { withTables } from '../../shared/db/connect.ts';
-import { openBeside } from '../../shared/db/migrate.ts';
 import type { Deps } from '../../shared/deps.ts';
 import * as delivery from '../../shared/mail/delivery.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
@@ -341,9 +339,8 @@ export function endless(response: ServerResponse): void {
 
 /** Does what the server's timers do: stores due reminders, drops old mails and sends due ones. */
 export async function sendDueMails(deps: Deps, report: Report, withReminders: boolean): Promise<void> {
-  using beside = openBeside(deps.config.databasePath);
-  const db = withTables(beside);
-  if (withReminders) storeReminders(db, deps.clock.nowMs(), deps.config);
-  delivery.dropOldMails(db, deps.clock.nowMs(), report);
+  const { db, clock, config } = deps;
+  if (withReminders) storeReminders(db, clock.nowMs(), config);
+  delivery.dropOldMails(db, clock.nowMs(), report);
   await delivery.sendDueMails(deps, report);
 }

@@ -78,7 +78,7 @@ export function testDeps(
 
 /** Dependencies on an existing database by another connection, which stays open. */
 export function depsBeside(config: Config): Deps {
-  const db = openDatabase(config.databasePath, 'pages');
+  const db = openDatabase(config.databasePath, 'serve');
   return { ...createDeps(db, config), random: notedRandom };
 }
 

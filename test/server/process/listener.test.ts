@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import { readTransport } from '../../../server/http/transport.ts';
 import { listen } from '../../../server/listen.ts';
 import { createLog } from '../../../server/observability/log.ts';
-import { closeService, createService, refuseUncaught } from '../../../server/service.ts';
+import { createService, refuseUncaught } from '../../../server/service.ts';
+import { closeReader } from '../../../shared/db/reader.ts';
 import { testDeps } from '../../support/world.ts';
 
 test('an error thrown by the application itself is a 500, and logged under the id of the response', async () => {
@@ -21,7 +22,7 @@ test('an error thrown by the application itself is a 500, and logged under the i
   const listener = listen(service.deps.config, 0, answering, 0);
   const answer = await fetch(listener.url);
   await listener.stop();
-  closeService(service);
+  closeReader(service.reader);
   expect([answer.status, answer.headers.get('x-error-code')]).toEqual([500, 'internal']);
   expect(await answer.text()).not.toContain('fault of the application');
   const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'error');
