@@ -6,7 +6,7 @@ import { createAuthenticator } from './support/authenticator.ts';
 import { BINARY as BUILT, BUILT_COMMIT, type Finished, LATE_JIT, NO_JIT, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { startServerProcess } from './support/machine.ts';
-import { challengeOn, fetchPage, userHandleOn } from './support/pages.ts';
+import { fetchPage, passkeyOptionsOn } from './support/pages.ts';
 import { secretOf } from './support/people.ts';
 import { ROUTES } from './support/requests.ts';
 import { tempFolder } from './support/world.ts';
@@ -61,17 +61,15 @@ describe('in an empty folder, with an empty PATH', () => {
     }
     expect((await fetch(`${server.url}/developers`)).status).toBe(200);
     // The binary itself verifies them.
-    const send = async (path: string, fields: Record<string, string>) => {
-      const answer = await fetchPage(server, path, { method: 'POST', body: new URLSearchParams(fields) });
-      return { status: answer.status, body: await answer.text() };
-    };
+    const send = (path: string, fields: Record<string, string>) =>
+      fetchPage(server, path, { method: 'POST', body: new URLSearchParams(fields) });
     const secret = secretOf((await run(folder, ['admins', 'add', 'Grace'], site)).stdout.trim());
     const authenticator = createAuthenticator({ id: 'localhost', origin: site.PUBLIC_URL });
-    const made = await send('/developers/enrol', { secret });
-    const credential = authenticator.register(challengeOn(made), userHandleOn(made));
+    const made = passkeyOptionsOn(await send('/developers/enrol', { secret }));
+    const credential = authenticator.register(made.challenge, made.user.handle);
     expect((await send('/developers/enrol', { secret, name: 'Laptop', credential })).status).toBe(303);
     const asked = await send('/developers/admin/sign-in', {});
-    const sent = { credential: authenticator.assert(challengeOn(asked)) };
+    const sent = { credential: authenticator.assert(passkeyOptionsOn(asked).challenge) };
     expect((await send('/developers/admin/sign-in', sent)).status).toBe(303);
     expect((await send('/developers/admin/sign-in', sent)).status).toBe(403);
     expect(await server.end()).toBe(0);

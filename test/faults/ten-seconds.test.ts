@@ -118,7 +118,7 @@ async function approving() {
   };
   const page = async (at: { url: string }) => {
     const answer = await fetchPage(at, path, { headers: { cookie: `session=${token}` } });
-    return /data-result="([a-z ]+)"/.exec(await answer.text())?.[1];
+    return /data-result="([a-z ]+)"/.exec(answer.body)?.[1];
   };
   const server = await startServerProcess(settings);
   expect((await send(server)).status).toBe(303);

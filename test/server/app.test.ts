@@ -4,7 +4,7 @@ import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
 import { createService } from '../../server/service.ts';
 import { closeReader } from '../../shared/db/reader.ts';
-import { expectRefusal, keyFor, pathOf, prepare, ROUTES } from '../support/requests.ts';
+import { expectRefusal, keyFor, PAGES, pathOf, prepare, ROUTES } from '../support/requests.ts';
 import { testClock, testDeps } from '../support/world.ts';
 
 // Tests of the application's own list of routes: a new route without its guards fails.
@@ -53,6 +53,12 @@ test('every route is documented, unknown, or the portal’s', () => {
     '/manage/v1/sign-ins',
   ]);
   expect(paths.filter(isApi).length).toBe(11);
+});
+
+test('every page and form is in the table that says who may use it', () => {
+  const plain = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
+  const routes = app.routes.filter(({ method, path }) => path.startsWith('/developers') && method !== 'ALL');
+  expect(PAGES.map(plain).toSorted()).toEqual(routes.map(plain).toSorted());
 });
 
 test('no route validates or parses before the key is checked', () => {

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, commandEnvironment, fromSource, PROJECT, profilectlWords } from '../../support/cli.ts';
-import { fetchPage } from '../../support/pages.ts';
+import { type Answer, fetchPage } from '../../support/pages.ts';
 import { registerAt } from '../../support/people.ts';
 import { depsBeside, eventually, tempFolder, testConfig } from '../../support/world.ts';
 
@@ -82,7 +82,7 @@ test('the demo’s printed instructions let an owner and an admin sign in, and a
   const entered = await post('/developers/sign-in/code', { code, next: '' }, cookiesOf(asked));
   expect(entered.status).toBe(303);
   const page = await fetchPage({ url }, '/developers/keys', { headers: { cookie: cookiesOf(entered) } });
-  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Demo key')]);
+  expect([page.status, page.body]).toEqual([200, expect.stringContaining('Demo key')]);
 
   const [, database = ''] = /--db (\S+) keys list/.exec(printed) ?? [];
   const access = depsBeside(testConfig({ DATABASE_PATH: database, PUBLIC_URL: url }));
@@ -110,9 +110,6 @@ test('two demos that are stopped leave no files behind', async () => {
 });
 
 /** The cookies that a response sets, as a browser sends them back. */
-function cookiesOf({ headers }: Response): string {
-  return headers
-    .getSetCookie()
-    .map((value) => value.split(';', 1)[0])
-    .join('; ');
+function cookiesOf({ cookies }: Answer): string {
+  return cookies.map((value) => value.split(';', 1)[0]).join('; ');
 }

@@ -27,15 +27,12 @@ async function prepare() {
   const start = (words?: readonly string[]) => startServerProcess({ DATABASE_PATH }, words && { words });
   const expectForm = async (server: ServerProcess) => {
     const answer = await fetchPage(server, path, { headers });
-    const page = await answer.text();
-    expect([answer.status, page]).toEqual([200, expect.stringContaining(`action="${path}"`)]);
-    shown = /name="shown" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    expect(answer.status).toBe(200);
+    expect(answer.body).toContain(`action="${path}"`);
+    shown = /name="shown" value="([^"]+)"/.exec(answer.body)?.[1] ?? '';
   };
-  const send = async (server: ServerProcess, name: string) => {
-    const body = new URLSearchParams({ name, shown });
-    const answer = await fetchPage(server, path, { method: 'POST', body, headers });
-    return { status: answer.status, code: answer.headers.get('x-error-code'), page: await answer.text() };
-  };
+  const send = (server: ServerProcess, name: string) =>
+    fetchPage(server, path, { method: 'POST', body: new URLSearchParams({ name, shown }), headers });
   const nameIn = (at: string) => {
     const sqlite = openBare(at, 'write');
     const row = sqlite.query('SELECT name FROM api_keys').get();
@@ -63,12 +60,12 @@ test('a form that was open during a stop, a kill and a lock still works afterwar
   const other = openBare(DATABASE_PATH, 'write');
   other.run('BEGIN IMMEDIATE');
   const refused = await send(server, 'After <a> lock');
-  expect([refused.status, refused.code]).toEqual([503, 'busy']);
-  expect(refused.page).toContain('The database is busy; try again.');
-  expect(sentAgain(refused.page)[0]).toEqual(['name', 'After <a> lock']);
+  expect([refused.status, refused.refusal]).toEqual([503, 'busy']);
+  expect(refused.body).toContain('The database is busy; try again.');
+  expect(sentAgain(refused.body)[0]).toEqual(['name', 'After <a> lock']);
   other.run('ROLLBACK');
   other.close();
-  const [[, typed]] = sentAgain(refused.page) as [[string, string]];
+  const [[, typed]] = sentAgain(refused.body) as [[string, string]];
   expect((await send(server, typed)).status).toBe(303);
   expect(nameIn(DATABASE_PATH)).toEqual({ name: 'After <a> lock' });
 }, 60_000);

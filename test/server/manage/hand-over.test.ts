@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
+import { settleBackground } from '../../../server/background.ts';
 import { removeToken } from '../../../shared/tokens.ts';
 import { call, expectRefused, tokenFor } from '../../support/manage.ts';
-import { ownerWorld, type PageWorld, serverOfPages, signInOwner, valuesOf, visit } from '../../support/pages.ts';
+import { type Answer, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
 import { openerFor, ticketFor } from '../../support/people.ts';
 import { importLines } from '../../support/profiles.ts';
 import { onBox, refusal } from '../../support/world.ts';
@@ -10,11 +11,10 @@ const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.o
 const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };
 
 async function handOverWorld() {
-  const world = await ownerWorld();
+  const world = await servePages();
   await importLines(world.access, [ADA, BEA]);
-  const server = await serverOfPages(world);
   const token = tokenFor(world.access, { rights: ['sign-ins'] });
-  const ask = (body: object) => call(server, '/manage/v1/sign-ins', token, { body });
+  const ask = (body: object) => call(world.server, '/manage/v1/sign-ins', token, { body });
   const ticketFor = async (body: object = { uid: 7 }) => {
     const { address } = (await (await ask(body)).json()) as { address: string };
     return new URL(address).searchParams.get('ticket') as string;
@@ -22,34 +22,32 @@ async function handOverWorld() {
   return { ...world, ask, ticketFor };
 }
 
-const open = (world: PageWorld, ticket: string, cookie?: string) =>
-  visit(world, `/developers/enter?ticket=${ticket}`, cookie === undefined ? {} : { cookie });
-const enter = (world: PageWorld, ticket: string, cookie?: string) =>
-  visit(world, '/developers/enter', {
-    form: { ticket },
-    ...(cookie !== undefined && { cookie }),
-    headers: { 'user-agent': 'profilectl on a machine of your bank, call +1 555 0100' },
-  });
-const cookieIn = (answer: Awaited<ReturnType<typeof visit>>, name: string) =>
-  valuesOf(answer, 'set-cookie')
-    .find((value) => value.startsWith(`${name}=`))
-    ?.split(';', 1)[0];
+const open = ({ get }: ServedPages, ticket: string, cookie?: string) =>
+  get(`/developers/enter?ticket=${ticket}`, cookie);
+
+/** Signs in by a ticket, and waits for the mail about it. */
+async function enter({ post, services }: ServedPages, ticket: string, cookie?: string): Promise<Answer> {
+  const headers = { 'User-Agent': 'profilectl on a machine of your bank, call +1 555 0100' };
+  const answer = await post('/developers/enter', { ticket }, cookie, headers);
+  await settleBackground(services.background);
+  return answer;
+}
+
+const sessionIn = ({ cookies }: Answer) => cookies.find((one) => one.startsWith('session='))?.split(';')[0];
 
 test('a backend signs a user in by UID or auth ID: the page names the profile, loading it uses nothing up, a click signs in', async () => {
   const world = await handOverWorld();
   const answer = await world.ask({ authId: 'auth0|ada' });
   expect(await answer.json()).toEqual({
-    address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:3000\/developers\/enter\?ticket=[\w-]{43}$/),
+    address: expect.stringMatching(/^http:\/\/localhost:3000\/developers\/enter\?ticket=[\w-]{43}$/),
     expiresAt: '2026-01-01T00:01:00.000Z',
   });
   for (const body of [{ uid: 7 }, { authId: 'auth0|ada' }]) {
     const ticket = await world.ticketFor(body);
     for (const _look of [1, 2]) expect((await open(world, ticket)).body).toContain('Continue as ada');
     const entered = await enter(world, ticket);
-    expect([entered.status, valuesOf(entered, 'location')[0]]).toEqual([303, expect.stringContaining('/developers')]);
-    expect(
-      (await visit(world, '/developers/sessions', { cookie: cookieIn(entered, 'session') as string })).status,
-    ).toBe(200);
+    expect([entered.status, entered.location]).toEqual([303, expect.stringContaining('/developers')]);
+    expect((await world.get('/developers/sessions', sessionIn(entered))).status).toBe(200);
     // The URL does not work a second time.
     for (const again of [await open(world, ticket), await enter(world, ticket)]) {
       expect([again.status, again.refusal]).toEqual([404, 'not_found']);
@@ -89,7 +87,7 @@ test('another person signed in to the browser is warned first, and signed out; n
   expect(page.body).toContain('Somebody else is signed in');
   expect(page.body).toContain('Continue as bea &lt;b&gt;');
   expect((await enter(world, ticket, ada)).status).toBe(303);
-  expect((await visit(world, '/developers/sessions', { cookie: ada })).status).toBe(303);
+  expect((await world.get('/developers/sessions', ada)).status).toBe(303);
 });
 
 test('the owner is told of sign-ins by hand-over, once a UTC day, without any text of the browser', async () => {
@@ -101,7 +99,7 @@ test('the owner is told of sign-ins by hand-over, once a UTC day, without any te
     expect(notices()).toEqual({ n });
   }
   const [body] = world.access.db.$client.query("SELECT body FROM mails WHERE kind = 'new-sign-in'").values().flat();
-  expect(/From +(.*)\n +With +(.*)\n/.exec(`${body}`)?.slice(1)).toEqual(['192.0.2.7', 'A browser']);
+  expect(/From +(.*)\n +With +(.*)\n/.exec(`${body}`)?.slice(1)).toEqual(['127.0.0.1', 'A browser']);
   world.clock.advance(86_400_000);
   await enter(world, await world.ticketFor());
   expect(notices()).toEqual({ n: 2 });
@@ -113,12 +111,12 @@ test('removing a token ends the URLs and sessions that it created, and nothing e
   const [rotated, kept] = [openerFor(access), openerFor(access)];
   const begin = async (opener: string) => {
     const entered = await enter(world, ticketFor(access, 7, opener));
-    const cookie = cookieIn(entered, 'session') as string;
+    const cookie = sessionIn(entered);
     return { cookie, ticket: ticketFor(access, 7, opener) };
   };
   const [one, other] = [await begin(rotated), await begin(kept)];
   const own = signInOwner(access, 7);
-  const isIn = async (cookie: string) => (await visit(world, '/developers/sessions', { cookie })).status === 200;
+  const isIn = async (cookie?: string) => (await world.get('/developers/sessions', cookie)).status === 200;
   const isOpen = async (ticket: string) => (await open(world, ticket)).status === 200;
   const works = async () => [
     ...[await isIn(one.cookie), await isOpen(one.ticket)],

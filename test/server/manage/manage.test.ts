@@ -5,7 +5,7 @@ import { FAILURES } from '../../../shared/throttle.ts';
 import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
 import { call, expectRefused, tokenFor } from '../../support/manage.ts';
-import { ownerWorld, serverOfPages, signInOwner } from '../../support/pages.ts';
+import { servePages, signInOwner } from '../../support/pages.ts';
 import { expectRefusal } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
 
@@ -17,8 +17,8 @@ const MANAGE_ROUTES = [
   { method: 'POST', path: '/manage/v1/sign-ins', right: 'sign-ins', takesJson: true },
 ] as const;
 
-const world = await ownerWorld({ PUBLIC_URL: 'http://localhost:3000' });
-const server = await serverOfPages(world);
+const world = await servePages();
+const { server } = world;
 const token = tokenFor(world.access);
 
 /** A body that no route accepts, for methods that have one. */
@@ -156,11 +156,7 @@ test('with DEVELOPER_PLATFORM=off all paths are unknown; with on they are not', 
 });
 
 describe('on a public host name, behind a proxy', async () => {
-  const { access, ...faulty } = await ownerWorld({
-    PUBLIC_URL: 'https://api.example.org',
-    TRUSTED_PROXIES: '127.0.0.1',
-  });
-  const server = await serverOfPages({ access, ...faulty });
+  const { access, server } = await servePages({ PUBLIC_URL: 'https://api.example.org', TRUSTED_PROXIES: '127.0.0.1' });
   const token = tokenFor(access);
 
   test.each([

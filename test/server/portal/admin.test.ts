@@ -7,16 +7,7 @@ import { allows } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { storeLastImport } from '../../../shared/profiles/import/report.ts';
 import { issue, keyIn, mailedSecrets, moveByAdmin, request } from '../../support/keys.ts';
-import {
-  type Answer,
-  APPROVE,
-  adminPages,
-  BEA,
-  pageRecorder,
-  type ServedPages,
-  storedIn,
-  useKey,
-} from '../../support/pages.ts';
+import { type Answer, adminPages, BEA, pageRecorder, type ServedPages, storedIn, useKey } from '../../support/pages.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { use } from '../../support/storage.ts';
 import { eventually, onBox } from '../../support/world.ts';
@@ -148,7 +139,7 @@ describe('a decision', () => {
     });
     const limits = { rateLimits: 'other', rateLimitsOther: ['7', ' 9 000 '], rateLimitsSpan: ['1m', '1d'] };
     const granted = { permissions: 'api.leaderboard', ...limits, expires: '90d', retireOld: '7d' };
-    const answer = await grace.press(await grace.see(at(identifier)), APPROVE, granted);
+    const answer = await grace.press(await grace.see(at(identifier)), 'Approve', granted);
     expect([answer.status, answer.location]).toEqual([303, `/developers/admin?decided=${identifier}`]);
     await becomesActive(world, identifier);
     expect(showKey(access, identifier)).toMatchObject({
@@ -242,8 +233,8 @@ describe('a decision', () => {
       expires: 'other',
       expiresOther: 'yesterday',
     };
-    record('an approval that breaks every rule', await grace.press(page, APPROVE, wrong));
-    expect((await grace.press(page, APPROVE, { operation: 'remove passkey' })).refusal).toBe('bad_form');
+    record('an approval that breaks every rule', await grace.press(page, 'Approve', wrong));
+    expect((await grace.press(page, 'Approve', { operation: 'remove passkey' })).refusal).toBe('bad_form');
     expect(stored(world)).toBe(before);
   });
 
@@ -258,14 +249,14 @@ describe('a decision', () => {
     const hopper = await world.signIn('Hopper');
     await hopper.press(await hopper.press(await hopper.see(at(old)), 'Revoke…'), 'Revoke it', { reason: 'Leaked.' });
     const before = stored(world);
-    const refused = await grace.press(page, APPROVE);
+    const refused = await grace.press(page, 'Approve');
     record('approve: the predecessor was revoked', refused);
     // Neither is a version of another key, or none.
     for (const shown of [versionOf(otherPage), '']) {
-      expect((await grace.press(page, APPROVE, { shown })).refusal).toBe('changed_since');
+      expect((await grace.press(page, 'Approve', { shown })).refusal).toBe('changed_since');
     }
     expect(stored(world)).toBe(before);
-    expect((await grace.press(refused, APPROVE)).status).toBe(303);
+    expect((await grace.press(refused, 'Approve')).status).toBe(303);
     await becomesActive(world, identifier);
     // If the key changes while a reason is typed, the reason is kept.
     const asked = await grace.press(await grace.see(at(identifier)), 'Suspend…');

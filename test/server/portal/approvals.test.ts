@@ -4,7 +4,7 @@ import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { issue, mailedSecrets, request } from '../../support/keys.ts';
 import { type ReceivedMail, type SmtpFailures, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
-import { ADA, APPROVE, adminPages, pageRecorder } from '../../support/pages.ts';
+import { ADA, adminPages, pageRecorder } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { eventually, onBox } from '../../support/world.ts';
 
@@ -33,9 +33,10 @@ async function pendingKey({ port }: { port: number }) {
   const { access, grace } = world;
   const identifier = await request(access, { profile: 'ada' });
   const see = () => grace.see(`/keys/${identifier}`);
-  const approve = async () => grace.press(await see(), APPROVE);
+  const approve = async () => grace.press(await see(), 'Approve');
   const ended = () => eventually(() => showKey(access, identifier).attempt?.result !== 'open');
-  return { ...world, identifier, see, approve, ended };
+  const logged = () => JSON.stringify([world.server.log, world.events]);
+  return { ...world, identifier, see, approve, ended, logged };
 }
 
 describe('the page of a key shows how its approval goes', () => {
@@ -49,7 +50,7 @@ describe('the page of a key shows how its approval goes', () => {
     record('on its way', await see());
     record('on its way: the queue', await grace.see(`?decided=${identifier}`));
     // The second admin reads who is at it, and can't begin a second attempt.
-    const second = await hopper.press(theirs, APPROVE);
+    const second = await hopper.press(theirs, 'Approve');
     expect([second.status, second.body.includes('admin Grace')]).toEqual([503, true]);
     expect(showKey(access, identifier)).toMatchObject({ state: 'pending', attempt: { number: 1 } });
     smtp.open();
@@ -277,7 +278,7 @@ describe('when the server stops', () => {
     const identifier = await request(access, { profile: 'ada' });
     const page = await grace.see(`/keys/${identifier}`);
     services.isStopping = true;
-    const answer = await grace.press(page, APPROVE, { rateLimits: 'other', rateLimitsOther: '61' });
+    const answer = await grace.press(page, 'Approve', { rateLimits: 'other', rateLimitsOther: '61' });
     expect([answer.status, answer.body.includes('value="61"')]).toEqual([503, true]);
     expect(showKey(access, identifier)).toMatchObject({ state: 'pending', attempt: null });
     // Rejecting needs no mail server to answer.

@@ -21,7 +21,7 @@ import { hasChromium } from '../../support/chromium.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
 import { startSmtp } from '../../support/mail.ts';
 import { freePort, testCertificate } from '../../support/network.ts';
-import { ADA, BEA, ownerWorld, serverOfPages, signInAdmin, signInOwner, useKey } from '../../support/pages.ts';
+import { ADA, BEA, servePages, signInOwner, useKey } from '../../support/pages.ts';
 import { countSignInRows, linkFor } from '../../support/people.ts';
 import { importLines } from '../../support/profiles.ts';
 import { onBox } from '../../support/world.ts';
@@ -44,14 +44,16 @@ const smtp = await startSmtp({ onMessage: () => gate.promise });
 // Passkeys need a host name, and URLs in mails and pages include the port.
 const port = freePort();
 const ORIGIN = `http://localhost:${port}`;
-const world = await ownerWorld({
-  PUBLIC_URL: ORIGIN,
-  PUBLIC_NAME: '<script>mark()</script>',
-  MAIL_URL: smtp.url,
-  MAIL_FROM: 'keys@example.net',
-});
-const { access, clock } = world;
-const server = await serverOfPages(world, { port });
+const world = await servePages(
+  {
+    PUBLIC_URL: ORIGIN,
+    PUBLIC_NAME: '<script>mark()</script>',
+    MAIL_URL: smtp.url,
+    MAIL_FROM: 'keys@example.net',
+  },
+  { port },
+);
+const { access, clock, server } = world;
 const openPage = (hasChromium ? await startBrowser() : null) as OpenPage;
 
 const WIDE = { width: 1280, colorScheme: 'light' } as const;
@@ -123,7 +125,7 @@ describe.skipIf(!hasChromium)('every page is usable, and shows what people wrote
   const pending = await request(access, { profile: 'ada', ...MARKED, successorOf: used });
   for (const state of KEY_STATES.toReversed()) await keyIn(state, { ...access, clock }, BEA.username);
   const [ada, bea] = [signInOwner(access, ADA.id), signInOwner(access, BEA.id)];
-  const grace = await signInAdmin(world, 'Grace');
+  const grace = await world.signIn('Grace');
 
   /** In the page: which texts of people it did not show as text, or turned the direction of what follows. */
   const RUN = `[
@@ -419,7 +421,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     const identifier = await request(access, { profile });
     clock.advance(1);
     const other = await request(access, { profile });
-    const { cookie, authenticator } = await signInAdmin(world, 'Hopper');
+    const { cookie, authenticator } = await world.signIn('Hopper');
     const { page, troubles } = await open(`/developers/admin/keys/${identifier}`, cookie);
     await addPasskey(page, authenticator);
     await page.getByLabel('in 90 days').check();
@@ -490,8 +492,10 @@ describe.skipIf(!hasChromium)('no page of another origin changes anything', asyn
   const { certFile, keyFile, cert, key } = testCertificate();
   const securePort = freePort();
   const own = `https://dev.bio.example:${securePort}`;
-  const secure = await ownerWorld({ PUBLIC_URL: own, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
-  const secureServer = await serverOfPages(secure, { port: securePort });
+  const secure = await servePages(
+    { PUBLIC_URL: own, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile },
+    { port: securePort },
+  );
   // Serves an empty page, in which the test does what a foreign page could do.
   const elsewhere = Bun.serve({
     port: 0,
@@ -534,10 +538,10 @@ describe.skipIf(!hasChromium)('no page of another origin changes anything', asyn
       await keepCookie(page.context(), secure.cookie, own);
       await page.goto(origin);
       for (const send of [SUBMIT_INTO_FRAMES, SEND_ALL]) {
-        const asked = secureServer.log.length;
+        const asked = secure.server.log.length;
         await page.evaluate(`(${send})(${JSON.stringify(forms)})`);
         // The page can't read the statuses; the log has them.
-        const answered = secureServer.log.slice(asked).filter(({ method }) => method === 'POST');
+        const answered = secure.server.log.slice(asked).filter(({ method }) => method === 'POST');
         expect(answered.map(({ status }) => status)).toEqual(forms.map(() => 403));
       }
       expect(livingSessions()).toEqual(before);

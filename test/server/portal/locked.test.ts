@@ -4,10 +4,10 @@ import { systemClock } from '../../../shared/clock.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { serverOn } from '../../support/http.ts';
-import { DESCRIPTION, request } from '../../support/keys.ts';
-import { fetchPage, SAME_ORIGIN, signInOwner } from '../../support/pages.ts';
-import { importLines } from '../../support/profiles.ts';
-import { eventually, testClock, testDeps } from '../../support/world.ts';
+import { DESCRIPTION, keysListed, request, waitingWhile } from '../../support/keys.ts';
+import { ADA, fetchPage, SAME_ORIGIN, servePages, signInOwner } from '../../support/pages.ts';
+import { changeByHand, importLines } from '../../support/profiles.ts';
+import { testClock, testDeps } from '../../support/world.ts';
 
 // Pages of a server while another process, such as an import, holds the write lock of a file.
 
@@ -15,7 +15,9 @@ const deps = { ...testDeps(), clock: testClock(systemClock.nowMs()) };
 const server = await serverOn(deps);
 let owners = 0;
 
-/** A signed-in owner of their own with a pending key; `hold` locks a file, and returns a function that unlocks it. */
+const KEY = { name: 'A new key', description: DESCRIPTION, permissions: 'api.lookup' };
+
+/** A signed-in owner of their own with a pending key; `hold` locks the database, and returns a function that unlocks it. */
 async function lockedWorld() {
   const id = ++owners;
   const owner = { username: `user${id}`, email: `user${id}@example.org` };
@@ -23,12 +25,8 @@ async function lockedWorld() {
   const identifier = await request(deps, { profile: owner.username });
   const cookie = signInOwner({ ...deps, clock: systemClock }, id);
   const headers = { cookie };
-  const show = async (path: string) => {
-    const answer = await fetchPage(server, path, { headers });
-    return { status: answer.status, page: await answer.text() };
-  };
-  // The thread has started, and has recorded this use of the session.
-  await eventually(async () => (await show('/developers/keys')).status === 200);
+  const show = (path: string) => fetchPage(server, path, { headers });
+  expect((await show('/developers/keys')).status).toBe(200);
   const send = (path: string, form: Record<string, string>) =>
     fetchPage(server, path, { method: 'POST', headers, body: new URLSearchParams(form) });
   const hold = () => {
@@ -68,8 +66,8 @@ for (const file of ['a decision', 'a sign-in'] as const) {
     const [answer] = await sent;
     const tookMs = systemClock.monotonicMs() - startedAtMs;
     release();
-    expect([answer.status, answer.headers.get('x-error-code')]).toEqual([503, 'busy']);
-    expect(await answer.text()).toContain('What you typed is still here.');
+    expect([answer.status, answer.refusal]).toEqual([503, 'busy']);
+    expect(answer.body).toContain('What you typed is still here.');
     expect(tookMs).toBeGreaterThanOrEqual(2_000);
     expect(tookMs).toBeLessThan(5_000);
     // If the forms held up other pages, at most the one before them would be shown.
@@ -84,17 +82,43 @@ for (const file of ['a decision', 'a sign-in'] as const) {
     const sent = [send(path, form), ...(file === 'a decision' ? [send('/developers/keys/new', KEY)] : [])];
     let answered = 0;
     for (const one of sent) void one.then(() => answered++);
-    // The thread answers requests that were sent later, so the forms have arrived there.
+    // Requests that were sent later are answered, so the forms have arrived.
     for (let n = 0; n < 5; n++) expect((await show('/developers/keys')).status).toBe(200);
     expect(answered).toBe(0);
     release();
     for (const answer of await Promise.all(sent)) expect(answer.status).toBe(303);
     expect((await show(next)).status).toBe(200);
-    const { page } = await show('/developers/keys');
+    const { body } = await show('/developers/keys');
     if (file === 'a decision')
-      expect([page.split('Another name').length, page.split('A new key').length]).toEqual([2, 2]);
+      expect([body.split('Another name').length, body.split('A new key').length]).toEqual([2, 2]);
   }, 20_000);
 }
+
+// test/shared/keys tries all operations and changes.
+test.each([
+  ['request', () => '/new', KEY],
+  ['rename', (identifier: string) => `/${identifier}/rename`, { name: 'Mine' }],
+] as [string, (identifier: string) => string, Record<string, string>][])(
+  '%s: if the address changes while the form waits for the lock, the page says that the owner is signed out, and nothing is done',
+  async (_, pathOf, form) => {
+    const { access, cookie, get, post } = await servePages();
+    const identifier = await request(access, { profile: ADA.username });
+    const traces = () => JSON.stringify([keysListed(access), access.db.$client.query('SELECT * FROM mails').all()]);
+    let before = '';
+    const change = () => {
+      changeByHand(access, ADA.username, { email: 'new@example.org' });
+      before = traces();
+    };
+    // The first transaction finds out whether the database is locked, before it is read who is signed in.
+    let begun = 0;
+    Object.assign(access, { db: waitingWhile(access, change, () => begun++ > 0).db });
+    const answer = await post(`/developers/keys${pathOf(identifier)}`, form, cookie);
+    expect(answer).toMatchObject({ status: 403, refusal: 'signed_out' });
+    expect(answer.body).toContain('You are no longer signed in; nothing was done.');
+    expect([before === '', traces()]).toEqual([false, before]);
+    expect((await get('/developers/keys', cookie)).status).toBe(303);
+  },
+);
 
 test('a form that takes longer than 2 seconds to arrive still waits for the lock', async () => {
   const { forms, cookie, show, hold } = await lockedWorld();
@@ -115,7 +139,5 @@ test('a form that takes longer than 2 seconds to arrive still waits for the lock
   expect(answer).toBe('');
   release();
   expect(await promise).toStartWith('HTTP/1.1 303 ');
-  expect((await show(next)).page).toContain('Sent slowly');
+  expect((await show(next)).body).toContain('Sent slowly');
 }, 20_000);
-
-const KEY = { name: 'A new key', description: DESCRIPTION, permissions: 'api.lookup' };

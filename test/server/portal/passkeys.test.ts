@@ -4,11 +4,10 @@ import { type Authenticator, createAuthenticator } from '../../support/authentic
 import {
   type Answer,
   adminPages,
-  challengeOn,
   pageRecorder,
+  passkeyOptionsOn,
   type ServedPages,
   servePages,
-  userHandleOn,
 } from '../../support/pages.ts';
 import { secretOf } from '../../support/people.ts';
 import { onBox } from '../../support/world.ts';
@@ -24,9 +23,10 @@ const PARTY = { id: 'localhost', origin: 'http://localhost:3000' };
 const sessionOf = ({ cookies }: Answer) => cookies.find((one) => one.startsWith('session='))?.split(';')[0] ?? '';
 
 /** What a page's form sends once this passkey was made for it. */
-const made = (page: Answer, authenticator: Authenticator, name: string) => ({
-  ...{ name, credential: authenticator.register(challengeOn(page), userHandleOn(page)) },
-});
+const made = (page: Answer, authenticator: Authenticator, name: string) => {
+  const { challenge, user } = passkeyOptionsOn(page);
+  return { name, credential: authenticator.register(challenge, user.handle) };
+};
 
 /** Signs in by a passkey, as its page asks. */
 async function signInBy(
@@ -36,7 +36,7 @@ async function signInBy(
   cookie?: string,
 ): Promise<Answer> {
   const page = await post(SIGN_IN, { next }, cookie);
-  return post(SIGN_IN, { next, credential: authenticator.assert(challengeOn(page)) }, cookie);
+  return post(SIGN_IN, { next, credential: authenticator.assert(passkeyOptionsOn(page).challenge) }, cookie);
 }
 
 test('a passkey is registered by the link of `admins add`, under a name, and works at once', async () => {
@@ -89,7 +89,7 @@ test('an admin signs in while strangers at the same IP address try again and aga
   const tries: number[] = [];
   for (let time = 0; time < 100; time++) tries.push((await post(SIGN_IN, {})).status);
   expect([tries[0], tries.at(-1)]).toEqual([200, 429]);
-  const credential = grace.authenticator.assert(challengeOn(page));
+  const credential = grace.authenticator.assert(passkeyOptionsOn(page).challenge);
   expect((await post(SIGN_IN, { credential }, grace.cookie)).status).toBe(303);
 });
 

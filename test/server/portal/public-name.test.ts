@@ -2,9 +2,8 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAdmin } from '../../../shared/admins.ts';
-import { ownerWorld, serverOfPages, visit } from '../../support/pages.ts';
+import { passkeyOptionsOn, servePages } from '../../support/pages.ts';
 import { secretOf } from '../../support/people.ts';
-import { unescaped } from '../../support/readable.ts';
 import { onBox, tempFolder } from '../../support/world.ts';
 
 // PUBLIC_NAME and PUBLIC_LOGO on all pages and in the documents.
@@ -14,12 +13,7 @@ const logo = join(tempFolder(), 'logo.svg');
 writeFileSync(logo, LOGO);
 const LOGO_URL = `data:image/svg+xml;base64,${btoa(LOGO)}`;
 
-const world = await ownerWorld({
-  PUBLIC_URL: 'http://localhost:3000',
-  PUBLIC_NAME: 'Link<hive> & Co',
-  PUBLIC_LOGO: logo,
-});
-const server = await serverOfPages(world);
+const { access, server, post } = await servePages({ PUBLIC_NAME: 'Link<hive> & Co', PUBLIC_LOGO: logo });
 
 const PATHS = ['/developers', '/developers/sign-in', '/developers/nothing', '/docs'];
 
@@ -42,9 +36,9 @@ test('the OpenAPI document and passkeys have the name', async () => {
   const titleOf = async (path: string) =>
     ((await (await fetch(server.url + path)).json()) as { info: { title: string } }).info.title;
   expect(await titleOf('/openapi.json')).toBe('Link<hive> & Co');
-  const { address } = addAdmin(world.access, 'Grace', onBox('root'));
-  const page = await visit(world, '/developers/enrol', { form: { secret: secretOf(address) } });
-  expect(JSON.parse(unescaped(/data-options="([^"]*)"/.exec(page.body)?.[1] ?? '{}')).party).toEqual({
+  const { address } = addAdmin(access, 'Grace', onBox('root'));
+  const page = await post('/developers/enrol', { secret: secretOf(address) });
+  expect(passkeyOptionsOn(page).party).toEqual({
     id: 'localhost',
     origin: 'http://localhost:3000',
     name: 'Link<hive> & Co',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
 import { runCommand } from '../../support/commands.ts';
-import { ADA, ownerWorld, signInOwner, visit } from '../../support/pages.ts';
+import { ADA, servePages, signInOwner } from '../../support/pages.ts';
 import { ticketFor } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { tempFolder, testClock, testDeps } from '../../support/world.ts';
@@ -25,6 +25,6 @@ test('a backup has no sign-ins and no one-time secrets, and after a restore ever
   const variables = { DATABASE_PATH: restored };
   expect(await runCommand(['db', 'restore', backup, '--yes'], { variables })).toMatchObject({ code: 0 });
   expectNoneIn(restored);
-  const world = await ownerWorld({ DATABASE_PATH: restored });
-  expect((await visit(world, '/developers/keys', { cookie })).status).toBe(303);
+  const { get } = await servePages({ DATABASE_PATH: restored });
+  expect((await get('/developers/keys', cookie)).status).toBe(303);
 });

@@ -4,7 +4,7 @@ import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { issue } from '../../support/keys.ts';
 import { ADA, type Answer, pageRecorder, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
-import { secretOf, ticketFor } from '../../support/people.ts';
+import { countTickets, secretOf, ticketFor } from '../../support/people.ts';
 import { onBox } from '../../support/world.ts';
 
 // What everybody sees: the start page, the ways in, one's sessions, and refusals; and what becomes of a found secret.
@@ -47,7 +47,7 @@ test.each([
   ['TRUSTED_PROXIES', {}, { 'X-Forwarded-For': '192.0.2.9' }],
   ['PUBLIC_URL for passkeys', { PUBLIC_URL: 'http://127.0.0.1:3000' }, {}],
 ])('where nobody can sign in, pages say to set %s', async (variable, variables, headers) => {
-  const { get, post } = await servePages(variables);
+  const { access, get, post } = await servePages(variables);
   const [first, door, form] = variable.endsWith('passkeys')
     ? (['/enrol', '/admin/sign-in', {}] as const)
     : (['', '/sign-in', { name: 'ada', address: ADA.email }] as const);
@@ -56,7 +56,10 @@ test.each([
   }
   const refused = await post(`/developers${door}`, { ...form }, undefined, headers);
   expect(refused).toMatchObject({ status: 503, refusal: 'no_sign_in', cookies: [] });
+  expect(countTickets(access.db, 'code')).toBe(0);
 });
+
+const REMOVED = 'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax';
 
 test('one’s sessions, ended one by one or all, and no others', async () => {
   const { get, press, access, cookie, clock } = await servePages();
@@ -66,7 +69,9 @@ test('one’s sessions, ended one by one or all, and no others', async () => {
   const sessions = await get('/developers/sessions', cookie);
   record('sessions', sessions);
   const isIn = async (one: string) => (await get('/developers/sessions', one)).status === 200;
-  record('sessions: one ended', await press(sessions, 'End the session from 2026-01-01 00:01 UTC', {}, cookie));
+  const ended = await press(sessions, 'End the session from 2026-01-01 00:01 UTC', {}, cookie);
+  record('sessions: one ended', ended);
+  expect(ended.cookies).toEqual([expect.stringMatching(/^flash=/)]);
   expect([await isIn(cookie), await isIn(other), await isIn(beas)]).toEqual([true, false, true]);
   // A form for another's session finds none.
   expect(
@@ -79,6 +84,10 @@ test('one’s sessions, ended one by one or all, and no others', async () => {
     await press(await get('/developers/sessions', cookie), 'Sign out everywhere, including this browser', {}, cookie),
   );
   expect([await isIn(cookie), await isIn(beas)]).toEqual([false, true]);
+  const end = 'End the session from 2026-01-01 00:01 UTC';
+  const left = await press(await get('/developers/sessions', beas), end, {}, beas);
+  expect([left.location, left.cookies]).toEqual(['/developers', expect.arrayContaining([REMOVED])]);
+  expect(await isIn(beas)).toBe(false);
 });
 
 test('refusals are pages', async () => {

@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test';
 import { sendRaw } from '../../../support/http.ts';
-import { ownerWorld, serverOfPages } from '../../../support/pages.ts';
+import { servePages } from '../../../support/pages.ts';
 
 // Other hosts of the same site can set cookies that browsers send here too, but none whose name begins with `__Host-`.
 
-const world = await ownerWorld({ PUBLIC_URL: 'https://dev.bio.example', TRUSTED_PROXIES: '127.0.0.1' });
-const server = await serverOfPages(world);
-const pair = world.cookie;
+const site = { PUBLIC_URL: 'https://dev.bio.example', TRUSTED_PROXIES: '127.0.0.1' };
+const { server, cookie: pair } = await servePages(site);
 const token = pair.slice(pair.indexOf('=') + 1);
 
 /** The status of the page of sessions: 200 if signed in. `cookie` is Latin-1. */
