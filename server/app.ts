@@ -3,7 +3,7 @@ import { api } from './api/api.ts';
 import { health, securityContact } from './api/health.ts';
 import { metrics } from './api/metrics.ts';
 import { documents } from './docs/routes.ts';
-import { requestState, transport } from './http/every-request.ts';
+import { transport } from './http/every-request.ts';
 import { refuseRest } from './http/other-requests.ts';
 import { manage } from './manage/app.ts';
 import { pages } from './portal/app.ts';
@@ -25,11 +25,7 @@ export function createApp(service: Service) {
     .use(metrics(service))
     .use(securityContact(service))
     .use(documents(service));
-  if (developerPlatform) {
-    const { deps, portal, transport } = service;
-    const platform = new Elysia({ name: 'developer-platform' }).use(manage(service));
-    app.use(platform.use(requestState(service)).use(pages({ config: deps.config, portal, transport })));
-  }
+  if (developerPlatform) for (const area of [manage(service), ...pages(service)]) app.use(area);
   // If no route matched, Elysia would run only the error hook.
   const others = new Elysia({ name: 'unknown-paths' }).use(transport(service)).all('/*', refuseRest([...app.routes]));
   return app.use(others).compile();

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { OWNERS_ACTIONS } from '../../shared/operations.ts';
 import { refuseRest } from '../http/other-requests.ts';
+import type { Service } from '../service.ts';
 import { decide, decideSeveral } from './admin/decide.ts';
 import { enrol, enrolPage } from './admin/enrol.ts';
 import { adminKeyPage } from './admin/key.ts';
@@ -10,7 +11,7 @@ import { overview } from './admin/overview.ts';
 import { addOwnPasskey, people, removeOwnPasskey } from './admin/people.ts';
 import { queue } from './admin/queue.ts';
 import { adminSignIn, adminSignInPage } from './admin/sign-in.ts';
-import { anyone, arrivals, type PortalParts, show, signedIn } from './guards.ts';
+import { anyone, arrivals, show, signedIn, type Visitors } from './guards.ts';
 import { home } from './owner/home.ts';
 import { keyPage } from './owner/key.ts';
 import { keys } from './owner/keys.ts';
@@ -23,21 +24,19 @@ import { endAll, endOne, sessions, signOut } from './sign-in/sessions.ts';
 import { askForCode, codePage, signIn, signInPage } from './sign-in/sign-in.ts';
 
 /** All pages and forms under `/developers`. Tests try every refusal on every route. */
-export function pages(parts: PortalParts) {
-  const app = new Elysia({ name: 'pages' })
-    .use(openPages(parts))
-    .use(signedInPages(parts))
-    .use(ownersPages(parts))
-    .use(adminsPages(parts));
+export function pages(service: Service) {
+  const arrived = arrivals(service);
+  const visitors = anyone(arrived);
+  const areas = [openPages(visitors), signedInPages(visitors), ownersPages(visitors), adminsPages(visitors)];
   // Unknown paths pass the checks too, so that a form from another site is refused as such.
-  const refuse = refuseRest([...app.routes]);
-  const others = new Elysia({ name: 'other-pages' }).use(arrivals(parts));
-  return app.use(others.all('/developers', refuse).all('/developers/*', refuse));
+  const refuse = refuseRest(areas.flatMap(({ routes }) => routes));
+  const others = new Elysia({ name: 'other-pages' }).use(arrived);
+  return [...areas, others.all('/developers', refuse).all('/developers/*', refuse)];
 }
 
-function openPages(parts: PortalParts) {
+function openPages(visitors: Visitors) {
   return new Elysia({ name: 'open-pages' })
-    .use(anyone(parts))
+    .use(visitors)
     .get('/developers', show(home))
     .get('/developers/sign-in', show(signInPage))
     .post('/developers/sign-in', show(askForCode))
@@ -54,17 +53,17 @@ function openPages(parts: PortalParts) {
     .post('/developers/admin/sign-in', show(adminSignIn));
 }
 
-function signedInPages(parts: PortalParts) {
+function signedInPages(visitors: Visitors) {
   return new Elysia({ name: 'pages-of-both' })
-    .use(signedIn(parts, 'both'))
+    .use(signedIn(visitors, 'both'))
     .get('/developers/sessions', show(sessions))
     .post('/developers/sessions/end-all', show(endAll))
     .post('/developers/sessions/:id/end', show(endOne));
 }
 
-function ownersPages(parts: PortalParts) {
+function ownersPages(visitors: Visitors) {
   const app = new Elysia({ name: 'pages-of-owners' })
-    .use(signedIn(parts, 'owner'))
+    .use(signedIn(visitors, 'owner'))
     .get('/developers/keys', show(keys))
     .get('/developers/keys/new', show(newKeyPage))
     .post('/developers/keys/new', show(sendRequest))
@@ -83,9 +82,9 @@ function ownersPages(parts: PortalParts) {
   return app;
 }
 
-function adminsPages(parts: PortalParts) {
+function adminsPages(visitors: Visitors) {
   return new Elysia({ name: 'pages-of-admins' })
-    .use(signedIn(parts, 'admin'))
+    .use(signedIn(visitors, 'admin'))
     .get('/developers/admin', show(queue))
     .post('/developers/admin/decide', show(decideSeveral))
     .get('/developers/admin/keys', show(adminKeys))

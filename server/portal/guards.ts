@@ -6,10 +6,11 @@ import { isUseDue, noteUse, readSignIn } from '../../shared/sign-in/sessions.ts'
 import { countFailure, createThrottle, FAILURES } from '../../shared/throttle.ts';
 import { runInBackground } from '../background.ts';
 import { EMPTY_POLICY } from '../frame/frame.ts';
+import { requestState } from '../http/every-request.ts';
 import { queryOf } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
-import type { RequestState } from '../http/serving.ts';
-import { checkTransport, type Transport } from '../http/transport.ts';
+import { checkTransport } from '../http/transport.ts';
+import type { Service } from '../service.ts';
 import { answerOutcome, pageHeaders } from './requests/answers.ts';
 import { oneValue, readForm } from './requests/form.ts';
 import { refusePage } from './requests/refusals.ts';
@@ -20,19 +21,13 @@ import type { PortalServices } from './services.ts';
 // The plugins of the pages under /developers. A request passes them in the order of this file, and each adds to its context,
 // which the page of a refusal shows too.
 
-/** What the pages are made from; `transport` is how requests may reach the server. */
-export type PortalParts = { config: PageContext['config']; portal: PortalServices; transport: Transport };
-
-/**
- * The plugin of every request under `/developers`; the application that uses it has the request's `state`. Checks where the
- * request comes from. Errors become pages.
- */
-export function arrivals({ config, portal, transport }: PortalParts) {
+/** The plugin of every request under `/developers`. Checks where the request comes from. Errors become pages. */
+export function arrivals(service: Service) {
+  const { deps, portal, transport } = service;
+  const { config } = deps;
   return new Elysia({ name: 'arrivals' })
-    .derive((context) => {
-      const { request, path, route, state } = context as typeof context & { state: RequestState };
-      return { state, page: openPage(portal, request, { path, route, state }) };
-    })
+    .use(requestState(service))
+    .derive(({ request, path, route, state }) => ({ page: openPage(portal, request, { path, route, state }) }))
     .onError(({ page, request, error, set }) => {
       // Otherwise Elysia copies the Response, which turns its body into a stream.
       set.status = 200;
@@ -56,9 +51,9 @@ export function arrivals({ config, portal, transport }: PortalParts) {
 }
 
 /** The plugin of pages: reads the form of a POST, and determines who is signed in. */
-export function anyone(parts: PortalParts) {
+export function anyone(arrived: ReturnType<typeof arrivals>) {
   return new Elysia({ name: 'any-page' })
-    .use(arrivals(parts))
+    .use(arrived)
     .onBeforeHandle(async ({ page, request }) => {
       if (request.method === 'POST') {
         page.form = await readForm(request);
@@ -72,13 +67,16 @@ export function anyone(parts: PortalParts) {
     .as('scoped');
 }
 
+/** Pages after the checks of {@link anyone}. */
+export type Visitors = ReturnType<typeof anyone>;
+
 /**
  * The plugin of pages for one kind of person, or for both. If nobody is signed in, redirects to the sign-in, or throws
  * `signed_out` for a form. Throws `forbidden` for the wrong kind of person.
  */
-export function signedIn(parts: PortalParts, kind: 'owner' | 'admin' | 'both') {
+export function signedIn(visitors: Visitors, kind: 'owner' | 'admin' | 'both') {
   return new Elysia({ name: 'signed-in', seed: kind })
-    .use(anyone(parts))
+    .use(visitors)
     .onBeforeHandle(({ page, request }) => {
       const { person } = page;
       page.isFor = kind;
