@@ -213,6 +213,7 @@ CREATE TABLE `mails` (
 ) STRICT;
 CREATE INDEX `mails_profile` ON `mails` (`profile_id`,`kind`,`at`);
 CREATE INDEX `mails_waiting` ON `mails` ((kind = 'address'),`next_try_at`) WHERE result = 'waiting';
+CREATE INDEX `mails_undelivered` ON `mails` (`id`) WHERE result <> 'accepted';
 CREATE INDEX `mails_reminders` ON `mails` (`identifier`,`at`) WHERE kind = 'reminder';
 
 CREATE TABLE `erased_profiles` (

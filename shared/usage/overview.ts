@@ -6,7 +6,7 @@ import { type DiskRoom, diskWarning, readDiskRoom } from '../files/disk.ts';
 import { type Level, type Limits, scarcest } from '../limits/limits.ts';
 import { type MailStatus, readMailStatus } from '../mail/delivery.ts';
 import { type LastImport, readLastImport } from '../profiles/import/report.ts';
-import { readKeyStats } from './stats.ts';
+import { readStates } from './stats.ts';
 import { dayOf, eachOutcome, type Outcomes } from './usage.ts';
 
 /** A key in a list. The name of the profile is null once it is erased. */
@@ -47,7 +47,7 @@ export function readOverview(deps: Deps, limits: Pick<Limits, 'levelsOf' | 'near
   const { db, clock, config } = deps;
   const path = config.databasePath;
   const nowMs = clock.nowMs();
-  const { states, oldestPendingAt } = readKeyStats(db, nowMs);
+  const { states, oldestPendingAt } = readStates(db, nowMs);
   const room = readDiskRoom(path);
   return {
     days: readDays(deps, nowMs),
@@ -88,15 +88,17 @@ function readLimited({ db }: Deps, limits: Pick<Limits, 'levelsOf' | 'nearLimits
   const keys = db
     .select({
       ...{ identifier: apiKeys.identifier, name: apiKeys.name, profile: profileNames.name },
-      rateLimits: apiKeys.rateLimits,
+      ...{ state: apiKeys.state, rateLimits: apiKeys.rateLimits },
     })
     .from(apiKeys)
     .leftJoin(profileNames, and(eq(profileNames.profileId, apiKeys.profileId), eq(profileNames.position, 0)))
-    .where(and(inArray(apiKeys.identifier, found), eq(apiKeys.state, 'Active')))
+    // With the state in the condition, SQLite would read all Active keys.
+    .where(inArray(apiKeys.identifier, found))
     .all();
   const share = ({ remaining, quota }: Level) => remaining / quota;
   return keys
-    .flatMap(({ rateLimits, ...key }): LimitedKey[] => {
+    .flatMap(({ state, rateLimits, ...key }): LimitedKey[] => {
+      if (state !== 'Active') return [];
       const { identifier } = key;
       const level = scarcest(limits.levelsOf({ identifier, rateLimits: rateLimits ?? [] }));
       const times = refusedOf.get(identifier) ?? 0;

@@ -1,9 +1,52 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { issue } from '../../support/keys.ts';
-import { ADA, servePages } from '../../support/pages.ts';
+import { issue, keyIn } from '../../support/keys.ts';
+import { ADA, adminPages, servePages, useKey } from '../../support/pages.ts';
+import { PAGES } from '../../support/requests.ts';
 
-// Viewing pages changes nothing, and pages and the API accept only their own kind of credential.
+// Viewing pages changes nothing and reads no whole table, and pages and the API accept only their own kind of credential.
+
+/**
+ * What may be read from end to end: tables of a few rows, indexes that hold all that is asked for or only the rows that matter,
+ * and the history from its newest entry until a page is full.
+ */
+const MAY_BE_SCANNED = [
+  /^SCAN (admins|passkeys|backend_tokens|usage_days|json_each .*|\(subquery-\d+\)|CONSTANT ROW)$/,
+  /^SCAN \w+ USING COVERING INDEX \w+$/,
+  /^SCAN \w+ USING INDEX (key_attempts_open|mails_waiting|mails_undelivered)$/,
+  /^SCAN events$/,
+];
+
+test('no page reads a whole table', async () => {
+  const { access, clock, cookie, get, grace } = await adminPages();
+  const { identifier: active } = await issue(access, { profile: ADA.username });
+  useKey({ ...access, clock }, active, 3);
+  const pending = await keyIn('pending', { ...access, clock }, 'bea');
+  const { $client } = access.db;
+  const query = $client.query.bind($client);
+  const asked = new Set<string>();
+  $client.query = ((text: string) => {
+    asked.add(text);
+    return query(text);
+  }) as typeof $client.query;
+  const shown = PAGES.filter(({ method, path }) => method === 'GET' && path.startsWith('/developers/'));
+  const more = ['keys?state=Active', 'keys?find=ada', 'log?key=k7Qm2XaB', 'log?who=ada'];
+  for (const path of [...shown.map(({ path }) => path), ...more.map((path) => `/developers/admin/${path}`)]) {
+    const who = path.startsWith('/developers/admin') ? grace.cookie : cookie;
+    for (const identifier of [active, pending]) await get(path.replace(':identifier', identifier), who);
+  }
+  const scans = [...asked].flatMap((text) => {
+    const plan = query(`EXPLAIN QUERY PLAN ${text}`) as { all: () => { detail: string }[] };
+    const isWrong = ({ detail }: { detail: string }) =>
+      detail.startsWith('SCAN') && !MAY_BE_SCANNED.some((one) => one.test(detail));
+    return plan
+      .all()
+      .filter(isWrong)
+      .map(({ detail }) => `${detail}: ${text}`);
+  });
+  expect(scans).toEqual([]);
+  expect([...asked].some((text) => text.includes('"mails"'))).toBe(true);
+});
 
 test('a key is shown as expired at once, and nothing is stored for it, even while the database is locked', async () => {
   const { access, clock, cookie, get, post } = await servePages();
