@@ -12,7 +12,7 @@ import { keyHistory, showKey } from '../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, REQUEST_DECISIONS } from '../shared/operations.ts';
 import { normaliseText } from '../shared/text.ts';
-import { copyKey, DESCRIPTION, keyIn, keysListed } from './support/keys.ts';
+import { DESCRIPTION, keyIn, keysListed } from './support/keys.ts';
 import { type Answer, adminPages, signInOwner } from './support/pages.ts';
 import { insertProfile } from './support/profiles.ts';
 import { unescaped } from './support/readable.ts';
@@ -49,19 +49,13 @@ function textsOf(schema: z.core.$ZodType, value: unknown): string[] {
 
 let lastId = 100;
 
-/** An Active key, of which copies are made. */
-const active = await keyIn('Active', deps, 'ada');
-
 type About = { id: number; identifier: string; profile: string };
 
 /** Makes a key of a new profile, in a state that allows the operation. */
 async function keyFor({ from }: AnyOperation): Promise<About> {
   const id = insertProfile(access.db, { id: ++lastId });
-  const [profile, state] = [`user${id}`, from?.[0] ?? 'Active'];
-  if (state !== 'Active') return { id, profile, identifier: await keyIn(state, deps, profile) };
-  const identifier = `copy${String(id).padStart(4, '0')}`;
-  copyKey(access.db, active, identifier, id);
-  return { id, profile, identifier };
+  const profile = `user${id}`;
+  return { id, profile, identifier: await keyIn(from?.[0] ?? 'Active', deps, profile) };
 }
 
 /** What an operation on a key, or a request for its replacement, is given. */

@@ -17,7 +17,7 @@ const PROFILES = [
 
 test('import → request → approve → lookups → 403 → 429 → rename → revoke → 401', async () => {
   const folder = tempFolder();
-  const smtp = await startSmtp({ starttls: true, login: { user: 'lookup', password: 'only-a-test' } });
+  const smtp = await startSmtp({ login: { user: 'lookup', password: 'only-a-test' } });
   const variables = {
     DATABASE_PATH: join(folder, 'data', 'profiles.db'),
     MAIL_URL: smtp.url,
@@ -67,7 +67,11 @@ test('import → request → approve → lookups → 403 → 429 → rename → 
     attempt: { number: 1, result: 'accepted' },
   });
   const mail = smtp.received.at(-1);
-  expect(mail).toMatchObject({ from: 'keys@example.net', to: ['ada@example.org'], overTls: true, user: 'lookup' });
+  expect(mail).toMatchObject({
+    from: 'keys@example.net',
+    to: ['ada@example.org'],
+    session: { secure: true, user: 'lookup' },
+  });
   const secrets = new Set(mail?.raw.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g));
   expect(secrets.size).toBe(1);
   const [secret = ''] = secrets;

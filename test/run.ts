@@ -137,7 +137,7 @@ async function runAll(folder: string): Promise<void> {
     say(`TEST_SEED=${SEED}`);
     await runTests(kept, env, [ALONE]);
     // Loaded only now, because it needs the packages. Tests that need a browser that did not start fail by themselves.
-    const { hasChromium, serveChromium } = await import('./support/chromium.ts');
+    const { hasChromium, serveChromium } = await import('./support/browser.ts');
     const browser = hasChromium ? await serveChromium().catch(() => null) : null;
     const others = [ALONE, ...(mode === '--long' ? [] : [ONLY_LONG])].map((path) => `--path-ignore-patterns=${path}`);
     const words = [`--parallel=${PROCESSES}`, '--no-isolate', ...others];

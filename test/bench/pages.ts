@@ -1,8 +1,9 @@
 import { test } from 'bun:test';
 import { DAY_MS } from '../../shared/clock.ts';
+import type { Db } from '../../shared/db/connect.ts';
 import { write } from '../../shared/db/write.ts';
 import { noteSearched } from '../../shared/keys/search.ts';
-import { copyKey, insertKeyAs, issue, keyIn } from '../support/keys.ts';
+import { issue, keyIn } from '../support/keys.ts';
 import { adminPages, signInOwner } from '../support/pages.ts';
 import { importLines } from '../support/profiles.ts';
 import { median } from './measure.ts';
@@ -20,6 +21,39 @@ const TIMES = 15;
 
 const idOf = (at: number) => FIRST_ID + Math.floor((at * profiles) / keys);
 const identifierOf = (at: number) => `k${`${at}`.padStart(7, '0')}`;
+
+/** Inserts a pending request of a profile with this identifier; its other columns are copied from a stored key. */
+function insertKeyAs(db: Db, identifier: string, profileId: number, template: string): void {
+  db.$client.run(
+    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
+       SELECT ?, ?, name, description, 'pending', requested_permissions, requested_at FROM api_keys WHERE identifier = ?`,
+    [identifier, profileId, template],
+  );
+}
+
+/** Copies an Active key with its history for another profile, with another secret, which nobody knows. */
+function copyKey(db: Db, template: string, identifier: string, profileId: number): void {
+  insertKeyAs(db, identifier, profileId, template);
+  const granted = 'state, permissions, rate_limits, decided_at, expires_at, attempt_number';
+  db.$client.run(
+    `UPDATE api_keys SET (${granted}, secret_hash) =
+       (SELECT ${granted}, randomblob(32) FROM api_keys WHERE identifier = ?) WHERE identifier = ?`,
+    [template, identifier],
+  );
+  for (const [table, id, columns] of [
+    [
+      'key_attempts',
+      'identifier',
+      'number, by, by_kind, started_at, lease_ends_at, address, permissions, rate_limits, result',
+    ],
+    ['events', 'about', 'at, by, by_kind, subject, event, data'],
+  ]) {
+    db.$client.run(`INSERT INTO ${table} (${id}, ${columns}) SELECT ?, ${columns} FROM ${table} WHERE ${id} = ?`, [
+      identifier,
+      template,
+    ]);
+  }
+}
 
 test('pages', async () => {
   const { access, clock, get, grace } = await adminPages();

@@ -1,9 +1,48 @@
 import { afterAll, expect } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
-import type { Authenticator } from './authenticator.ts';
-import { connectChromium } from './chromium.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserServer,
+  type CDPSession,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import { noteCookies } from './secret-search.ts';
+
+// The headless shell needs half the processor time of the full browser, which starts processes for its own interface.
+const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
+
+/** Whether a Chromium from Debian is installed. */
+export const hasChromium = CHROMIUM !== undefined;
+
+const OPTIONS = {
+  ...(CHROMIUM !== undefined && { executablePath: CHROMIUM }),
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    // Most scripts run once: axe takes half the processor time if none of it is optimised first.
+    '--js-flags=--no-opt --no-maglev',
+    // The browser itself sends no requests, so that all requests are the page's.
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--no-first-run',
+    '--no-proxy-server',
+    '--host-resolver-rules=MAP *.example 127.0.0.1',
+  ],
+};
+
+/** Starts the Chromium of a test run; TEST_BROWSER passes its URL to the run's processes. */
+export function serveChromium(): Promise<BrowserServer> {
+  return chromium.launchServer({ ...OPTIONS, host: '127.0.0.1' });
+}
+
+/** The Chromium of the test run, or a new one for a file run alone. Closing it closes everything in it. */
+export function connectChromium(): Promise<Browser> {
+  const { TEST_BROWSER } = process.env;
+  return TEST_BROWSER === undefined ? chromium.launch(OPTIONS) : chromium.connect(TEST_BROWSER);
+}
 
 /**
  * Opens pages in the browser of the test run, in one window for the test file, because a new one takes as long as several pages.
@@ -26,13 +65,13 @@ export async function startBrowser(): Promise<OpenPage> {
 }
 
 /** A page with its errors and all its requests. */
-export type Watched = { page: Page; requests: string[]; troubles: string[] };
+type Watched = { page: Page; requests: string[]; troubles: string[] };
 
 /**
  * A window's size in CSS pixels (844 high by default), with its user's preferences and time zone, and the Cookie header with which
  * the user is signed in.
  */
-export type Size = {
+type Size = {
   width: number;
   height?: number;
   colorScheme: 'light' | 'dark';
@@ -129,14 +168,6 @@ export async function addAuthenticator(tools: CDPSession): Promise<string> {
   return authenticatorId;
 }
 
-/** Adds a virtual authenticator with a passkey in software, as if the passkey had been created there. */
-export async function addPasskey(page: Page, passkey: Authenticator): Promise<CDPSession> {
-  const tools = await toolsOf(page);
-  const authenticatorId = await addAuthenticator(tools);
-  await tools.send('WebAuthn.addCredential', { authenticatorId, credential: passkey.exported() });
-  return tools;
-}
-
 /** Takes half as long to load as the text in the package's `source`. */
 export const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
@@ -194,28 +225,3 @@ const MISFITS = `async ({ width, targets }) => {
     ...find(targets, isSmall).map((one) => 'too small: ' + one),
   ];
 }`;
-
-/**
- * Focuses each control of the page, in order and back, as Tab and Shift+Tab do, and returns those that
- * other elements then hide entirely, or whose middle a sticky bar hides. Focusing by script scrolls just as a key does, but takes a hundredth of the time.
- */
-export function hiddenInFocus(page: Page): Promise<string[]> {
-  return page.evaluate(HIDDEN_IN_FOCUS);
-}
-
-const HIDDEN_IN_FOCUS = `(() => {
-  const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')];
-  const isSeen = (one) => {
-    const { left, top, width, height } = one.getBoundingClientRect();
-    const at = (x, y) => document.elementFromPoint(left + width * x, top + height * y);
-    const bar = at(0.5, 0.5)?.closest('.top, .bar');
-    return (!bar || bar.contains(one)) && [0.02, 0.5, 0.98].some((x) => [0.05, 0.5, 0.95].some((y) => {
-      const found = at(x, y);
-      return found !== null && (one.contains(found) || found.contains(one));
-    }));
-  };
-  return [...all, ...all.reverse()].flatMap((one) => {
-    one.focus();
-    return document.activeElement !== one || isSeen(one) ? [] : [one.outerHTML.slice(0, 120)];
-  });
-})()`;

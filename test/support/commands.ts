@@ -2,6 +2,7 @@ import { afterAll, mock } from 'bun:test';
 import { Readable, Writable } from 'node:stream';
 import { type CommandOptions, commandEnvironment, type Finished, fromSource, PROJECT, profilectlWords } from './cli.ts';
 import { noteOutput } from './secret-search.ts';
+import { eventually } from './world.ts';
 
 /** The command that runs now: two at once would exchange their arguments, variables and output. */
 let running: Promise<unknown> = Promise.resolve();
@@ -69,18 +70,7 @@ function gather(onMore: (text: string) => void = () => {}): { stream: Writable; 
 }
 
 /** `profilectl` in a pseudo-terminal. */
-export type Terminal = {
-  /** Waits until the text has appeared since the last wait; fails after 10 s, with the screen's content. */
-  see: (text: string | RegExp) => Promise<void>;
-  type: (keys: string) => void;
-  /** Waits until a question appears, and types. */
-  answer: (question: string | RegExp, keys: string) => Promise<void>;
-  /** Everything printed so far, without escape sequences. */
-  screen: () => string;
-  /** The same with escape sequences. */
-  raw: () => string;
-  exited: Promise<number>;
-};
+export type Terminal = ReturnType<typeof openTerminal>;
 
 /** Keys that are not letters. */
 export const KEY = {
@@ -93,8 +83,6 @@ export const KEY = {
   ctrlU: '\u0015',
 } as const;
 
-const TIME_LIMIT_MS = 10_000;
-
 /** Wide enough for the longest question with a test run's paths, which would otherwise wrap differently each time. */
 const WIDE = 300;
 
@@ -104,10 +92,9 @@ export function openTerminal(
   variables: Record<string, string> = {},
   command: (words: readonly string[]) => string[] = profilectlWords,
   columns = WIDE,
-): Terminal {
+) {
   let printed = '';
   let seenUpTo = 0;
-  let wake = () => {};
   const decoder = new TextDecoder();
   const child = Bun.spawn(command(words), {
     env: commandEnvironment({ TERM: 'xterm', ...variables }),
@@ -117,29 +104,31 @@ export function openTerminal(
       rows: 40,
       data: (_terminal, bytes) => {
         printed += decoder.decode(bytes, { stream: true });
-        wake();
       },
     },
   });
+  /** Everything printed so far, without escape sequences. */
   const screen = () => Bun.stripANSI(printed);
   afterAll(() => noteOutput(screen()));
+  /** Waits until the text has appeared since the last wait; fails with the screen's content. */
   const see = async (text: string | RegExp) => {
-    const deadline = performance.now() + TIME_LIMIT_MS;
-    for (;;) {
-      const rest = screen().slice(seenUpTo);
-      const at = typeof text === 'string' ? rest.indexOf(text) : rest.search(text);
-      if (at >= 0) {
-        seenUpTo += at;
-        return;
-      }
-      if (performance.now() > deadline) throw new Error(`never saw ${text} in:\n${rest}`);
-      await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
-    }
+    const rest = () => screen().slice(seenUpTo);
+    let at = -1;
+    await eventually(() => {
+      at = typeof text === 'string' ? rest().indexOf(text) : rest().search(text);
+      return at >= 0;
+    }, rest);
+    seenUpTo += at;
   };
   const type = (keys: string) => void child.terminal?.write(keys);
-  const answer = async (question: string | RegExp, keys: string) => {
-    await see(question);
-    type(keys);
+  return {
+    ...{ see, type, screen, exited: child.exited },
+    /** Waits until a question appears, and types. */
+    answer: async (question: string | RegExp, keys: string) => {
+      await see(question);
+      type(keys);
+    },
+    /** The screen with escape sequences. */
+    raw: () => printed,
   };
-  return { see, type, answer, screen, raw: () => printed, exited: child.exited };
 }

@@ -71,6 +71,21 @@ export async function get(
   return response;
 }
 
+/** Sends lines to /manage/v1/profiles. */
+export async function sendLines(
+  server: { url: string },
+  token: string,
+  query: string,
+  body: NonNullable<RequestInit['body']>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${server.url}/manage/v1/profiles${query}`, {
+    method: 'POST',
+    body,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/jsonl', ...headers },
+  });
+}
+
 /** Sends these bytes on one connection, and returns everything received until the server closes it (Latin-1). */
 export function sendRaw(server: { port: number }, bytes: string | Uint8Array): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();

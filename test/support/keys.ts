@@ -2,15 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actor } from '../../shared/actor.ts';
 import { beginApproval } from '../../shared/approval/approve.ts';
-import { type Db, withBusyTimeout } from '../../shared/db/connect.ts';
+import { withBusyTimeout } from '../../shared/db/connect.ts';
 import type { KeyState } from '../../shared/db/schema.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput, parseInput } from '../../shared/keys/fields.ts';
-import type { InputKind } from '../../shared/keys/inputs.ts';
 import { moveAndNotify, requestKey } from '../../shared/keys/life.ts';
 import { listKeys } from '../../shared/keys/list.ts';
 import { type KeyView, showKey } from '../../shared/keys/view.ts';
-import { onBox } from './world.ts';
+import { onBox, type TestClock } from './world.ts';
 
 /** 80 characters: the shortest description. */
 export const DESCRIPTION = 'Shows the badges of our members beside their names in the chat of our community.';
@@ -115,11 +114,8 @@ export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'r
   withBusyTimeout(deps.db.$client, 10_000, () => moveAndNotify(deps, move, decision));
 }
 
-/** A clock that tests move. */
-export type MovableClock = Deps['clock'] & { advance: (ms: number) => void };
-
 /** Makes a new key of a profile and moves it to this state by the usual operations; returns its identifier. */
-export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock }, profile: string): Promise<string> {
+export async function keyIn(state: KeyState, deps: Deps & { clock: TestClock }, profile: string): Promise<string> {
   const identifier = await request(deps, { profile });
   if (state === 'rejected') await moveAndNotify(deps, 'reject', { identifier, reason: 'No.', by: onBox('admin') });
   if (state === 'withdrawn') moveAndNotify(deps, 'withdraw', { identifier, by: onBox('owner') });
@@ -135,67 +131,3 @@ export async function keyIn(state: KeyState, deps: Deps & { clock: MovableClock 
   if (showKey(deps, identifier).state !== state) throw new Error(`keyIn makes no ${state} keys.`);
   return identifier;
 }
-
-/** Inserts a pending request of a profile with this identifier; its other columns are copied from a stored key. */
-export function insertKeyAs(db: Db, identifier: string, profileId: number, template: string): void {
-  db.$client.run(
-    `INSERT INTO api_keys (identifier, profile_id, name, description, state, requested_permissions, requested_at)
-       SELECT ?, ?, name, description, 'pending', requested_permissions, requested_at FROM api_keys WHERE identifier = ?`,
-    [identifier, profileId, template],
-  );
-}
-
-/** Copies an Active key with its history for another profile, with another secret, which nobody knows. */
-export function copyKey(db: Db, template: string, identifier: string, profileId: number): void {
-  insertKeyAs(db, identifier, profileId, template);
-  const granted = 'state, permissions, rate_limits, decided_at, expires_at, attempt_number';
-  db.$client.run(
-    `UPDATE api_keys SET (${granted}, secret_hash) =
-       (SELECT ${granted}, randomblob(32) FROM api_keys WHERE identifier = ?) WHERE identifier = ?`,
-    [template, identifier],
-  );
-  for (const [table, id, columns] of [
-    [
-      'key_attempts',
-      'identifier',
-      'number, by, by_kind, started_at, lease_ends_at, address, permissions, rate_limits, result',
-    ],
-    ['events', 'about', 'at, by, by_kind, subject, event, data'],
-  ]) {
-    db.$client.run(`INSERT INTO ${table} (${id}, ${columns}) SELECT ?, ${columns} FROM ${table} WHERE ${id} = ?`, [
-      identifier,
-      template,
-    ]);
-  }
-}
-
-/** The identifier with the case of each letter swapped, which must not find the key. */
-export function otherCase(identifier: string): string {
-  return identifier.replace(/[A-Za-z]/g, (letter) =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  );
-}
-
-const HOUR_MS = 3_600_000;
-const LATER_MS = Date.parse('2126-01-31T00:00:00Z');
-
-/** Different values that a field of each kind can have. */
-export const VALUES: Readonly<Record<InputKind, readonly [unknown, unknown, ...unknown[]]>> = {
-  line: ['One', 'Two'],
-  lines: ['It is not needed.', 'It is not needed!'],
-  url: ['https://example.org/one', 'https://example.org/two'],
-  permissions: [['api.lookup'], ['api.leaderboard'], ['api.lookup', 'api.leaderboard']],
-  'rate limits': [
-    [{ quota: 60, windowSeconds: 60 }],
-    [{ quota: 61, windowSeconds: 60 }],
-    [{ quota: 60, windowSeconds: 3600 }],
-    [
-      { quota: 60, windowSeconds: 60 },
-      { quota: 5, windowSeconds: 3600 },
-    ],
-  ],
-  time: [LATER_MS, LATER_MS + HOUR_MS, null],
-  number: [1, 2],
-  states: [['pending'], ['Active']],
-  hidden: ['one', 'two'],
-};

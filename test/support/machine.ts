@@ -12,105 +12,62 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { openFile } from '../../shared/db/connect.ts';
-import { MIGRATIONS, migrate } from '../../shared/db/migrate.ts';
+import { MIGRATIONS } from '../../shared/db/migrate.ts';
 import { cleanEnvironment, LATE_JIT, PROJECT, profilectlWords } from './cli.ts';
 import { noteOutput } from './secret-search.ts';
-import { tempFolder } from './world.ts';
+import { eventually, tempFolder } from './world.ts';
 
 /** A running process of `profilectl serve`. */
-export type ServerProcess = {
-  url: string;
-  port: number;
-  pid: number;
-  /** The output so far. */
-  printed: () => string;
-  /** Waits until the output matches, and returns the match. Fails after a time limit, with the output. */
-  see: (text: RegExp) => Promise<RegExpExecArray>;
-  signal: (name: NodeJS.Signals) => void;
-  /** Sends a signal and returns the exit code. */
-  end: (signal?: NodeJS.Signals) => Promise<number>;
-};
+export type ServerProcess = Awaited<ReturnType<typeof startServerProcess>>;
 
-/** Options: another command, environment or folder, another line that contains the URL, a longer time limit. */
-export type ServerProcessOptions = {
-  words?: readonly string[];
-  environment?: Record<string, string>;
-  cwd?: string;
-  listening?: RegExp;
-  patienceMs?: number;
-};
-
-const TIME_LIMIT_MS = 20_000;
-
-/** Starts `profilectl serve` on any port and waits for its URL. Killed when the test file is done. */
+/** Starts `profilectl serve` on any port, or another command, and waits for its URL. Killed when the test file is done. */
 export async function startServerProcess(
   variables: Record<string, string>,
-  options: ServerProcessOptions = {},
-): Promise<ServerProcess> {
+  options: { words?: readonly string[]; environment?: Record<string, string>; cwd?: string } = {},
+) {
   const child = Bun.spawn([...(options.words ?? profilectlWords(['serve']))], {
     env: options.environment ?? cleanEnvironment({ PORT: '0', ...LATE_JIT, ...variables }),
     cwd: options.cwd ?? PROJECT,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';
   afterAll(() => {
     child.kill('SIGKILL');
     noteOutput(printed);
   });
-  let wake = () => {};
   const gather = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
-    for await (const chunk of stream) {
-      printed += decoder.decode(chunk, { stream: true });
-      wake();
-    }
+    for await (const chunk of stream) printed += decoder.decode(chunk, { stream: true });
   };
-  const gathered = Promise.all([gather(child.stdout), gather(child.stderr)]);
+  let isDone = false;
+  const gathered = Promise.all([gather(child.stdout), gather(child.stderr)]).then(() => {
+    isDone = true;
+  });
+  /** Waits until the output matches, and returns the match. */
   const see = async (text: RegExp): Promise<RegExpExecArray> => {
-    const deadline = performance.now() + (options.patienceMs ?? TIME_LIMIT_MS);
-    for (;;) {
-      const found = text.exec(printed);
-      if (found !== null) return found;
-      if (child.exitCode !== null) await gathered;
-      else if (performance.now() < deadline) {
-        await Promise.race([new Promise<void>((resolve) => (wake = resolve)), Bun.sleep(200)]);
-        continue;
-      }
-      const late = text.exec(printed);
-      if (late !== null) return late;
-      throw new Error(`never printed ${text}, but: ${printed}`);
-    }
+    await eventually(
+      () => text.test(printed) || isDone,
+      () => printed,
+    );
+    const found = text.exec(printed);
+    if (found === null) throw new Error(`The process has ended without ${text}: ${printed}`);
+    return found;
   };
-  const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
-    child.kill(signal);
-    const code = await child.exited;
-    await gathered;
-    return code;
-  };
-  const [, url = ''] = await see(options.listening ?? /Listening on (https?:\/\/[^"\s]*:\d+)\./);
+  const [, url = ''] = await see(/Listening on (https?:\/\/[^"\s]*:\d+)\./);
   return {
-    url,
-    port: Number(new URL(url).port),
-    pid: child.pid,
+    ...{ url, port: Number(new URL(url).port), pid: child.pid, see },
+    /** The output so far. */
     printed: () => printed,
-    see,
-    signal: (name) => void child.kill(name),
-    end,
+    signal: (name: NodeJS.Signals) => void child.kill(name),
+    /** Sends a signal and returns the exit code. */
+    end: async (signal: NodeJS.Signals = 'SIGTERM') => {
+      child.kill(signal);
+      const code = await child.exited;
+      await gathered;
+      return code;
+    },
   };
 }
-
-/** A file system for one test, which can be filled, emptied and mounted read-only. */
-export type SmallDisk = {
-  folder: string;
-  /** Fills the disk, but leaves this many bytes free. */
-  fill: (leave?: number) => void;
-  empty: () => void;
-  /** Mounts the same files read-only at another path, which it returns. */
-  showReadOnly: () => string;
-};
 
 /** Why no file system can be mounted here (that needs root, as in CI), or null if one can. */
 export const NO_MOUNT = mountFault();
@@ -129,8 +86,11 @@ function mountFault(): string | null {
   return null;
 }
 
+/** A file system for one test. */
+export type SmallDisk = ReturnType<typeof mountSmallDisk>;
+
 /** Mounts a tmpfs of this many bytes, and unmounts it when the test file is done. */
-export function mountSmallDisk(bytes: number): SmallDisk {
+export function mountSmallDisk(bytes: number) {
   const parent = tempFolder();
   const folder = join(parent, 'disk');
   const readOnly = join(parent, 'read-only');
@@ -151,8 +111,10 @@ export function mountSmallDisk(bytes: number): SmallDisk {
   };
   return {
     folder,
+    /** Fills the disk, but leaves this many bytes free. */
     fill: (leave = 0) => writeFileSync(filler, Buffer.alloc(Math.max(0, freeBytes() - leave))),
     empty: () => rmSync(filler),
+    /** Mounts the same files read-only at another path, which it returns. */
     showReadOnly: () => {
       if (run('mount', '--bind', folder, readOnly) + run('mount', '-o', 'remount,bind,ro', readOnly) !== 0) {
         throw new Error('The file system could not be mounted a second time.');
@@ -205,19 +167,8 @@ function nextMigration(): string {
 /** The migrations of a made-up next version. */
 export const NEXT_MIGRATIONS: readonly string[] = [...MIGRATIONS, NEXT];
 
-/** Makes a database as the current version does, or with these migrations. `fill` are statements that add content. */
-export function makeDatabase(path: string, fill: readonly string[] = [], migrations = MIGRATIONS): void {
-  const sqlite = openFile(path, 1000);
-  migrate(sqlite, path, migrations);
-  for (const statement of fill) sqlite.run(statement);
-  sqlite.close();
-}
-
-/** A program's folder, and the command that runs its `profilectl` from source. */
-export type Program = { folder: string; words: string[] };
-
-/** Copies the program as the made-up next version 99.0.0, with one more migration. */
-export function nextVersion(): Program {
+/** Copies the program as the made-up next version 99.0.0, with one more migration; `words` run its `profilectl` from source. */
+export function nextVersion() {
   const folder = tempFolder();
   for (const part of ['cli', 'server', 'shared', 'drizzle', 'package.json', 'tsconfig.json']) {
     cpSync(join(PROJECT, part), join(folder, part), { recursive: true });

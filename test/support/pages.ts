@@ -6,13 +6,13 @@ import { DAY_MS } from '../../shared/clock.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { faultOf } from '../../shared/errors.ts';
 import { keyRevision } from '../../shared/keys/record.ts';
-import { openLimits } from '../../shared/limits/limits.ts';
 import { dayOf, eachOutcome, prepareUsageRows } from '../../shared/usage/usage.ts';
 import { serverOn } from './http.ts';
 import { countingCodes, enrol, ownerOf, signedIn } from './people.ts';
 import { insertProfile } from './profiles.ts';
 import { type Changes, filledIn, namesOfIdentifiers, readable, recordingIn, unescaped } from './readable.ts';
 import { noteCookies } from './secret-search.ts';
+import { emptyLimits } from './storage.ts';
 import { testClock, testDeps } from './world.ts';
 
 // Pages of a real server, over HTTP.
@@ -79,8 +79,7 @@ export async function servePages(variables: Record<string, string> = {}, options
   for (const owner of [ADA, BEA]) insertProfile(access.db, owner);
   const events: string[][] = [];
   const report: PortalServices['report'] = (...event) => void events.push(event.map(String));
-  const limits = openLimits(clock, { keys: new Map(), lastRow: 0, lastTime: 0 });
-  const services = createPortalServices(access, report, limits);
+  const services = createPortalServices(access, report, emptyLimits(clock));
   const started = await serverOn({ ...access, clock }, undefined, { portal: services, ...options });
   const server = { ...started, hide: namesOfIdentifiers(access.db).hide };
   const get = (path: string, cookie = '', headers: Record<string, string> = {}) =>

@@ -1,6 +1,5 @@
 import { addAdmin, findAdmin } from '../../shared/admins.ts';
 import type { Db } from '../../shared/db/connect.ts';
-import type { TicketKind } from '../../shared/db/schema.ts';
 import { write } from '../../shared/db/write.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { handOver } from '../../shared/sign-in/hand-over.ts';
@@ -12,19 +11,22 @@ import {
   signInByPasskey,
 } from '../../shared/sign-in/passkeys.ts';
 import { beginSignIn, readSignIn, type Session, type SignedAs } from '../../shared/sign-in/sessions.ts';
-import { addToken } from '../../shared/tokens.ts';
+import { addToken, type NewToken } from '../../shared/tokens.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
-import { notedRandom } from './secret-search.ts';
+import { notedRandom, noteSecretsIn } from './secret-search.ts';
 import { onBox } from './world.ts';
 
-/** Hands over the owner of a profile with a backend's token, and returns the ticket in the URL. */
-export function ticketFor(access: Deps, uid: number, openedBy = openerFor(access)): string {
-  return new URL(handOver(access, { uid }, openedBy).address).searchParams.get('ticket') as string;
+/** Adds a backend's token, with both rights by default. */
+export function addBackend(access: Deps, changes: Partial<NewToken> = {}) {
+  const wanted = { name: `backend ${Bun.randomUUIDv7()}`, excludesContactFields: false, ...changes };
+  const made = addToken(access, { rights: ['profiles', 'sign-ins'], ...wanted }, onBox('root'));
+  noteSecretsIn(made.token);
+  return made;
 }
 
-/** Adds a backend's token for handing over users, and returns its identifier. */
-export function openerFor(access: Deps, name = `backend ${Bun.randomUUIDv7()}`): string {
-  return addToken(access, { name, rights: ['sign-ins'], excludesContactFields: false }, onBox('root')).identifier;
+/** Hands over the owner of a profile with a backend's token, and returns the ticket in the URL. */
+export function ticketFor(access: Deps, uid: number, opener = addBackend(access).identifier): string {
+  return new URL(handOver(access, { uid }, opener).address).searchParams.get('ticket') as string;
 }
 
 /** What a sign-in records about the browser. */
@@ -93,13 +95,7 @@ export function linkFor(access: Deps, name: string): string {
   return write(access.db, (tx) => invite(tx, access, findAdmin(tx, name))).address;
 }
 
-/** The number of one-time secrets of a kind, including expired ones. */
-export function countTickets({ $client }: Db, kind: TicketKind): number {
-  const found = $client.query<{ n: number }, [string]>('SELECT count(*) AS n FROM tickets WHERE kind = ?');
-  return found.get(kind)?.n ?? 0;
-}
-
-/** The number of sign-ins, including expired ones. */
-export function countSignInRows({ $client }: Db): number {
-  return $client.query<{ n: number }, []>('SELECT count(*) AS n FROM sign_ins').get()?.n ?? 0;
+/** The number of rows of a table, or of those after WHERE. */
+export function countRows({ $client }: Db, from: string): number {
+  return $client.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()?.n ?? 0;
 }

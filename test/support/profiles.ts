@@ -12,21 +12,29 @@ import { type ImportOptions, importProfiles } from '../../shared/profiles/import
 import { MAIL_CONFIG } from './mail.ts';
 import { onBox } from './world.ts';
 
+/** Applies a line of an operator, which merges with the stored profile or replaces it. */
+function applyLine(db: Db, line: Line & { id: number }, merge: boolean, nowMs: number): void {
+  const options = { merge, by: onBox('operator'), config: MAIL_CONFIG, asOfMs: null, confirms: merge };
+  const applier = createApplier(db.$client, options);
+  const outcome = write(db, (tx) => {
+    // It may have been erased meanwhile.
+    if (merge) readProfile(tx, line.id);
+    return applier.apply(tx, { id: line.id, fields: line, dropped: [] }, nowMs, noRemarks());
+  });
+  if (outcome !== 'imported') throw new Error(`the profile ${line.id} was not stored: ${JSON.stringify(outcome)}`);
+}
+
 /** Inserts a profile, with defaults for the fields that are not given, but an address; returns its id. */
 export function insertProfile(db: Db, fields: Partial<Line> = {}): number {
   const id = fields.id ?? 1;
-  const line = {
-    createdAt: '2024-05-01T00:00:00.000Z',
-    email: `owner${id}@example.org`,
-    username: `user${id}`,
-    ...fields,
-  };
-  const options = { merge: false, by: onBox('operator'), config: MAIL_CONFIG, asOfMs: null, confirms: false };
-  const applier = createApplier(db.$client, options);
-  const put = () => write(db, (tx) => applier.apply(tx, { id, fields: { ...line, id }, dropped: [] }, 0, noRemarks()));
-  const outcome = put();
-  if (outcome !== 'imported') throw new Error(`the profile ${id} was not inserted: ${JSON.stringify(outcome)}`);
+  const usual = { createdAt: '2024-05-01T00:00:00.000Z', email: `owner${id}@example.org`, username: `user${id}` };
+  applyLine(db, { ...usual, ...fields, id }, false, 0);
   return id;
+}
+
+/** Changes fields of a profile in one transaction, as an operator's merging line does. */
+export function changeByHand(deps: Deps, username: string, changes: Omit<Line, 'id'>): void {
+  applyLine(deps.db, { ...changes, id: findProfile(deps.db, username).id }, true, deps.clock.nowMs());
 }
 
 /** The usernames in the database of this file, in the order of their ids. Closes the file, so that a command may replace it. */
@@ -35,11 +43,6 @@ export function usernamesIn(path: string): string[] {
   const rows = $client.query('SELECT username FROM profiles ORDER BY id').all() as { username: string }[];
   $client.close();
   return rows.map(({ username }) => username);
-}
-
-/** Changes profiles by SQL. */
-export function changeBySql(db: Db, sql: string, values: (number | string)[] = []): void {
-  write(db, () => void db.$client.run(sql, values));
 }
 
 /** JSON Lines of these objects; strings are included unchanged. */
@@ -63,26 +66,6 @@ export function importLines(
   });
 }
 
-/** Changes fields of a profile in one transaction, as an operator's merging line does. */
-export function changeByHand(deps: Deps, username: string, changes: Omit<Line, 'id'>): void {
-  const by = onBox('operator');
-  const applier = createApplier(deps.db.$client, {
-    merge: true,
-    by,
-    config: MAIL_CONFIG,
-    asOfMs: null,
-    confirms: true,
-  });
-  const { id } = findProfile(deps.db, username);
-  const line = { id, fields: { id, ...changes }, dropped: [] };
-  const outcome = write(deps.db, (tx) => {
-    // It may have been erased meanwhile.
-    readProfile(tx, id);
-    return applier.apply(tx, line, deps.clock.nowMs(), noRemarks());
-  });
-  if (outcome !== 'imported') throw new Error(JSON.stringify(outcome));
-}
-
 /** The whole export as text. */
 export async function exportText({ db }: Pick<Deps, 'db'>): Promise<string> {
   let text = '';
@@ -94,13 +77,8 @@ export async function exportText({ db }: Pick<Deps, 'db'>): Promise<string> {
 
 /** Username and aliases of every profile, by id. */
 export async function namesById(deps: Pick<Deps, 'db'>): Promise<Record<number, string[]>> {
-  const profiles = (await exportText(deps)).split('\n').filter(Boolean);
-  return Object.fromEntries(
-    profiles.map((line) => {
-      const { id, username, aliases } = JSON.parse(line);
-      return [id, [username, ...aliases]];
-    }),
-  );
+  const profiles = Bun.JSONL.parse(await exportText(deps)) as { id: number; username: string; aliases: string[] }[];
+  return Object.fromEntries(profiles.map(({ id, username, aliases }) => [id, [username, ...aliases]]));
 }
 
 /** Erases the profile with this name, as `profiles erase` does. */

@@ -6,13 +6,10 @@ import type { Db } from '../../shared/db/connect.ts';
 // details. Headings begin with `#`, links are `[text](path)`, fields and buttons stand in brackets, and what else a reader or
 // a script is told (roles, names, states) in braces.
 
-const BLOCKS = new Set(
-  'address article aside dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 header legend li main'
-    .concat(' nav ol p pre section summary table tr ul')
-    .split(' '),
-);
-const INDENTING = new Set(['details', 'dl', 'fieldset', 'form', 'li', 'nav', 'table']);
-const SKIPPED = new Set(['script', 'style', 'svg', 'option']);
+const BLOCKS =
+  /^(address|article|aside|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-4]|header|legend|li|main|nav|ol|p|pre|section|summary|table|tr|ul)$/;
+const INDENTING = /^(details|dl|fieldset|form|li|nav|table)$/;
+const SKIPPED = /^(script|style|svg|option)$/;
 
 /** What stands before the text of an element. */
 const BEFORE: Record<string, string> = {
@@ -47,27 +44,28 @@ export function readable(page: string, part: 'main' | 'body' = 'main'): string {
       if (one.hasAttribute(name)) targets.push(...attribute(name).split(' '));
     }
     if (tag === 'a' && attribute('href').startsWith('#')) targets.push(attribute('href').slice(1));
-    if (BLOCKS.has(tag)) endLine();
+    if (BLOCKS.test(tag)) endLine();
     const isRandom = tag === 'textarea' && RANDOM.includes(attribute('name'));
     if (skipped === 0) line += `${BEFORE[tag] ?? ''}${opening(one)}`;
-    if (SKIPPED.has(tag) || isRandom) skipped++;
-    if (INDENTING.has(tag)) {
+    if (SKIPPED.test(tag) || isRandom) skipped++;
+    if (INDENTING.test(tag)) {
       if (tag !== 'li') endLine();
       depth++;
     }
     if (!canHaveContent) return;
     const closing = tag === 'a' ? `](${attribute('href')})` : tag === 'button' || tag === 'textarea' ? ']' : '';
     one.onEndTag(() => {
-      if (SKIPPED.has(tag) || isRandom) skipped--;
+      if (SKIPPED.test(tag) || isRandom) skipped--;
       if (skipped === 0) line += closing;
       if (tag === 'td' || tag === 'th') line += ' ';
-      if (BLOCKS.has(tag)) endLine();
-      if (INDENTING.has(tag)) depth--;
+      if (BLOCKS.test(tag)) endLine();
+      if (INDENTING.test(tag)) depth--;
     });
   };
   const text = ({ text: words }: { text: string }) => {
     if (skipped === 0) line += unescaped(words);
   };
+  // Also those of parts of a drawing.
   const title = ({ text: words }: { text: string }) => {
     line += unescaped(words);
   };
@@ -113,69 +111,42 @@ function opening(one: Element): string {
 // Forms of a page as a browser reads and sends them.
 
 type Pair = [name: string, value: string];
-type Button = { text: string; pairs: Pair[] };
-type PageForm = { id: string; action: string; fields: Pair[]; buttons: Button[] };
+type PageForm = { id: string; action: string; fields: Pair[]; buttons: { text: string; pairs: Pair[] }[] };
+
+const TAGS = /<(form|input|select|option)\b([^>]*)>|<(textarea|button)\b([^>]*)>(.*?)<\/\3>|<\/form>/gs;
+
+/** The value of an attribute in a tag, null if it has none. */
+function attributeIn(tag: string, name: string): string | null {
+  const found = new RegExp(`\\s${name}(?:="([^"]*)")?(?=\\s|$)`).exec(tag);
+  return found === null ? null : unescaped(found[1] ?? '');
+}
 
 /** The forms of a page, with what each would send. */
 function formsOn(page: string): PageForm[] {
   const forms: PageForm[] = [];
-  let current: PageForm | undefined;
-  let [text, chosenFor] = ['', ''];
-  const attribute = (one: HTMLRewriterTypes.Element, name: string) => unescaped(one.getAttribute(name) ?? '');
-  // Buttons may stand outside of their form.
-  const formOf = (one: HTMLRewriterTypes.Element) =>
-    one.hasAttribute('form') ? forms.find(({ id }) => id === attribute(one, 'form')) : current;
-  const isLeftOut = (one: HTMLRewriterTypes.Element) =>
-    ['checkbox', 'radio'].includes(attribute(one, 'type')) && !one.hasAttribute('checked');
-  const take = (part: { text: string }) => {
-    text += unescaped(part.text);
-  };
-  const withText = (act: (one: HTMLRewriterTypes.Element, text: () => string) => void) => ({
-    element: (one: HTMLRewriterTypes.Element) => {
-      text = '';
-      act(one, () => text);
-    },
-    text: take,
-  });
-  new HTMLRewriter()
-    .on('form', {
-      element: (one) => {
-        current = { id: attribute(one, 'id'), action: attribute(one, 'action'), fields: [], buttons: [] };
-        forms.push(current);
-        one.onEndTag(() => {
-          current = undefined;
-        });
-      },
-    })
-    .on('input', {
-      element: (one) => {
-        if (!isLeftOut(one)) formOf(one)?.fields.push([attribute(one, 'name'), attribute(one, 'value')]);
-      },
-    })
-    .on('select', {
-      element: (one) => {
-        chosenFor = attribute(one, 'name');
-      },
-    })
-    .on('option[selected]', {
-      element: (one) => void current?.fields.push([chosenFor, attribute(one, 'value')]),
-    })
-    .on(
-      'textarea',
-      withText((one, typed) => {
-        const [form, name] = [formOf(one), attribute(one, 'name')];
-        one.onEndTag(() => void form?.fields.push([name, typed().replace(/^\n/, '')]));
-      }),
-    )
-    .on(
-      'button',
-      withText((one, said) => {
-        const form = formOf(one);
-        const pairs: Pair[] = one.hasAttribute('name') ? [[attribute(one, 'name'), attribute(one, 'value')]] : [];
-        one.onEndTag(() => void form?.buttons.push({ text: said().replace(/\s+/g, ' ').trim(), pairs }));
-      }),
-    )
-    .transform(page);
+  let [current, chosenFor]: [PageForm | undefined, string] = [undefined, ''];
+  for (const [, empty, its = '', kind = empty, others = its, content = ''] of page.matchAll(TAGS)) {
+    const attribute = (name: string) => attributeIn(others, name);
+    const [name, value] = [attribute('name') ?? '', attribute('value') ?? ''];
+    // Fields and buttons may stand outside of their form.
+    const form = attribute('form') === null ? current : forms.find(({ id }) => id === attribute('form'));
+    if (kind === 'form') {
+      current = { id: attribute('id') ?? '', action: attribute('action') ?? '', fields: [], buttons: [] };
+      forms.push(current);
+    } else if (kind === 'input') {
+      const isLeftOut = /checkbox|radio/.test(attribute('type') ?? '') && attribute('checked') === null;
+      if (!isLeftOut) form?.fields.push([name, value]);
+    } else if (kind === 'select') chosenFor = name;
+    else if (kind === 'option') {
+      if (attribute('selected') !== null) form?.fields.push([chosenFor, value]);
+    } else if (kind === 'textarea') form?.fields.push([name, unescaped(content.replace(/^\n/, ''))]);
+    else if (kind === 'button') {
+      const text = unescaped(content.replace(/<[^>]*>/g, ''))
+        .replace(/\s+/g, ' ')
+        .trim();
+      form?.buttons.push({ text, pairs: attribute('name') === null ? [] : [[name, value]] });
+    } else current = undefined;
+  }
   return forms;
 }
 

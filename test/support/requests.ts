@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import type { Permission } from '../../shared/db/schema.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { DOCUMENTED_CODES, type DocumentedCode, refusalOf } from '../../shared/errors.ts';
+import { DOCUMENTED_CODES, type ErrorCode, refusalOf } from '../../shared/errors.ts';
 import { parseRateLimit } from '../../shared/limits/rate-limit.ts';
 import { issue } from './keys.ts';
 import { insertProfile } from './profiles.ts';
@@ -48,16 +48,8 @@ export function pathOf(route: Pick<Route, 'path'>): string {
     .replace(':authId', encodeURIComponent(SUBJECT.authId));
 }
 
-/** A path with another parameter in its query. */
-export function withQuery(path: string, more: string): string {
-  return `${path}${path.includes('?') ? '&' : '?'}${more}`;
-}
-
 /** The routes that require a key. */
 export const KEY_ROUTES = ROUTES.filter((route) => route.access !== 'anyone');
-
-/** The two permissions, as a request lists them. */
-const BOTH = ['api.lookup', 'api.leaderboard'] as const;
 
 /** Inserts the subject, and a key with both permissions and ample limits; returns its secret. */
 export async function prepare(deps: Deps): Promise<string> {
@@ -65,59 +57,50 @@ export async function prepare(deps: Deps): Promise<string> {
   return (await keyFor(deps, ['1000000/1s'])).secret;
 }
 
+let holders = 1_000_000;
+
 /** Issues a key of a new profile with these rate limits and, by default, both permissions. */
 export async function keyFor(
   deps: Deps,
   rateLimits: readonly string[],
-  permissions: readonly ('api.lookup' | 'api.leaderboard')[] = BOTH,
+  permissions: readonly Permission[] = ['api.lookup', 'api.leaderboard'],
 ) {
-  const { highest } = deps.db.$client.query('SELECT coalesce(max(id), 0) AS highest FROM profiles').get() as {
-    highest: number;
-  };
-  const id = insertProfile(deps.db, { id: Math.max(1_000_000, highest) + 1, banned: false });
+  const id = insertProfile(deps.db, { id: ++holders, banned: false });
   const limits = rateLimits.map(parseRateLimit);
-  return issue(deps, { profile: `user${id}`, permissions: [...permissions] }, { rateLimits: limits });
+  return issue(deps, { profile: `user${id}`, permissions }, { rateLimits: limits });
 }
 
-/** Moves all keys to this profile and deletes their former profiles, so that no lookup or board has these. */
-export function giveKeysTo({ db }: Pick<Deps, 'db'>, profileId: number): void {
-  const sqlite = db.$client;
-  sqlite.transaction(() => {
-    const holders = sqlite
-      .query('SELECT DISTINCT profile_id FROM api_keys WHERE profile_id <> ?')
-      .values(profileId)
-      .flat();
-    sqlite.run('UPDATE api_keys SET profile_id = ?', [profileId]);
-    sqlite.run('DELETE FROM profiles WHERE id IN (SELECT value FROM json_each(?))', [JSON.stringify(holders)]);
-  })();
+/** Expects a well-formed refusal with this status and code; returns its sentence. */
+export async function expectRefused(answer: Response, status: number, code: ErrorCode): Promise<string> {
+  const text = await answer.text();
+  expect([answer.status, answer.headers.get('x-error-code'), text]).toEqual([status, code, text]);
+  expect(refusalOf(code).status).toBe(status);
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(answer.headers.get('x-request-id')).toMatch(/^[0-9A-Za-z]{12}-[0-9a-z]+$/);
+  expect(answer.headers.has('access-control-allow-origin')).toBe(false);
+  const { error } = JSON.parse(text);
+  expect(text).toBe(JSON.stringify({ error }));
+  // One sentence for a person: it ends with a full stop and contains nothing technical.
+  expect(error).toMatch(/^\S.*[.]$/);
+  expect(error).not.toMatch(/SQL|\bat \/|Error:|plk_|undefined/);
+  return error;
 }
 
-/** Expects a well-formed refusal with this status and these headers; returns its sentence. */
+/** Expects a well-formed refusal with this status, a documented code and these headers; returns its sentence. */
 export async function expectRefusal(
-  response: Response,
+  answer: Response,
   status: number,
   headers: Record<string, string | RegExp | null> = {},
 ): Promise<string> {
-  const text = await response.text();
-  expect([response.status, text]).toEqual([status, text]);
-  expect(response.headers.get('content-type')).toBe('application/json');
-  expect(response.headers.get('cache-control')).toBe('no-store');
-  const code = response.headers.get('x-error-code') as DocumentedCode;
-  expect([code, DOCUMENTED_CODES.includes(code) && refusalOf(code).status]).toEqual([code, status]);
-  expect(response.headers.get('x-request-id')).toMatch(/^[0-9A-Za-z]{12}-[0-9a-z]+$/);
-  expect(response.headers.has('access-control-allow-origin')).toBe(false);
+  const code = DOCUMENTED_CODES.find((each) => each === answer.headers.get('x-error-code'));
   for (const [name, value] of Object.entries(headers)) {
-    const shown = response.headers.get(name);
+    const shown = answer.headers.get(name);
     if (value instanceof RegExp) expect(shown ?? `no ${name}`).toMatch(value);
     else expect([name, shown]).toEqual([name, value]);
   }
-  const body = JSON.parse(text);
-  expect(Object.keys(body)).toEqual(['error']);
-  // One sentence for a person: it ends with a full stop and contains nothing technical.
-  expect(body.error).toMatch(/^\S.*[.]$/);
-  expect(body.error).not.toMatch(/SQL|\bat \/|Error:|plk_|undefined/);
-  expect(text).toBe(JSON.stringify({ error: body.error }));
-  return body.error;
+  return expectRefused(answer, status, code ?? 'internal');
 }
 
 /** A page or form: who may use it, and the fields of a form that a test may send. */

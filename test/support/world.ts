@@ -41,22 +41,18 @@ export function testConfig(variables: Record<string, string> = {}): Config {
   return readConfig(variables);
 }
 
-/** Returns a function that creates files as copies of the one that `make` returns the path of; others stay as they are. */
-export function copying(make: () => string): (path: string) => void {
-  let content: Buffer | null = null;
-  return (path) => {
-    if (existsSync(path) || !existsSync(dirname(path))) return;
-    content ??= readFileSync(make());
-    writeFileSync(path, content, { mode: 0o600 });
-  };
-}
+let empty: Buffer | undefined;
 
-/** Creates an empty database with the current schema. Migrating a new file would take ten times as long. */
-const createDatabase = copying(() => {
-  const path = join(tempFolder(), 'empty.db');
-  openDatabase(path, 'serve').$client.close();
-  return path;
-});
+/** Creates an empty database with the current schema unless it exists. Migrating a new file would take ten times as long. */
+function createDatabase(path: string): void {
+  if (existsSync(path) || !existsSync(dirname(path))) return;
+  if (empty === undefined) {
+    const first = join(tempFolder(), 'empty.db');
+    openDatabase(first, 'serve').$client.close();
+    empty = readFileSync(first);
+  }
+  writeFileSync(path, empty, { mode: 0o600 });
+}
 
 /**
  * Real dependencies, on a new database in its own folder or at the DATABASE_PATH of `variables`; mail is written to
@@ -97,13 +93,13 @@ export async function refusal(act: Promise<unknown> | (() => unknown)): Promise<
   throw new Error('It was not refused.');
 }
 
-/** Polls until there is a result that is neither empty nor false, for at most ten seconds, and returns it. */
-export async function eventually<T>(read: () => T | Promise<T>): Promise<T> {
-  const deadline = performance.now() + 10_000;
+/** Polls until there is a result that is neither empty nor false, for at most 20 seconds, and returns it. `sofar` is for the error. */
+export async function eventually<T>(read: () => T | Promise<T>, sofar = () => ''): Promise<T> {
+  const deadline = performance.now() + 20_000;
   for (;;) {
     const found = await read();
     if (found) return found;
-    if (performance.now() > deadline) throw new Error('This did not happen within ten seconds.');
+    if (performance.now() > deadline) throw new Error(`This did not happen within 20 seconds. ${sofar()}`);
     await Bun.sleep(10);
   }
 }

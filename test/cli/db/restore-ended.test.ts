@@ -11,8 +11,7 @@ import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { readBackendToken, removeToken } from '../../../shared/tokens.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { issue, moveByAdmin, request } from '../../support/keys.ts';
-import { tokenFor } from '../../support/manage.ts';
-import { enrol, linkFor, registerAt, signIn } from '../../support/people.ts';
+import { addBackend, enrol, linkFor, registerAt, signIn } from '../../support/people.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { onBox, refusal, tempFolder, testConfig } from '../../support/world.ts';
@@ -63,7 +62,10 @@ async function prepare() {
     const laptop = await enrol(access, 'Grace');
     await registerAt(access, linkFor(access, 'Grace'), 'Telephone');
     const mallory = await enrol(access, 'Mallory');
-    const tokens = { kept: tokenFor(access, { name: 'kept' }), removed: tokenFor(access, { name: 'removed' }) };
+    const tokens = {
+      kept: addBackend(access, { name: 'kept' }).token,
+      removed: addBackend(access, { name: 'removed' }).token,
+    };
     return { keys, laptop, mallory, token: (await signIn(access, mallory)).token, ...tokens };
   });
   expect((await profilectl(['db', 'backup', file, '--db', db])).code).toBe(0);

@@ -6,7 +6,7 @@ import { showKey } from '../../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
 import { KEY, openTerminal } from '../../support/commands.ts';
-import { DESCRIPTION, issue, keyIn, keysListed, request, VALUES } from '../../support/keys.ts';
+import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
 import { changeByHand, importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -31,11 +31,24 @@ async function keyFor({ from }: AnyOperation): Promise<string> {
   return request(deps, { profile, successorOf: (await issue(deps, { profile })).identifier });
 }
 
+/** A value of a field of each kind. */
+const VALUES = {
+  line: 'One',
+  lines: 'It is not needed.',
+  url: 'https://example.org/one',
+  permissions: ['api.lookup'],
+  'rate limits': [{ quota: 60, windowSeconds: 60 }],
+  time: Date.parse('2126-01-31T00:00:00Z'),
+  number: 1,
+  states: ['pending'],
+  hidden: 'one',
+};
+
 /** Every flag of an operation, with a value. */
 function flagsOf(operation: AnyOperation): string[] {
   return flaggedInputs(operation).flatMap(([, schema]) => {
     const { kind } = factsOf(schema);
-    return [flagName(schema), ...typedText(kind, VALUES[kind][0])];
+    return [flagName(schema), ...typedText(kind, VALUES[kind])];
   });
 }
 

@@ -3,7 +3,7 @@ import { columnsOf, wrapLine } from '../../../cli/terminal/output.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { openTerminal, runCommand } from '../../support/commands.ts';
-import { DESCRIPTION, otherCase, request } from '../../support/keys.ts';
+import { DESCRIPTION, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { onBox, testDeps } from '../../support/world.ts';
 
@@ -50,11 +50,4 @@ describe('keys show', () => {
     expect([columnsOf(stream(true, 80)), columnsOf(stream(true, 0))]).toEqual([80, 100]);
     expect(columnsOf(stream(false, 80))).toBe(Number.POSITIVE_INFINITY);
   });
-});
-
-test('an identifier in the wrong letter case is refused like an unknown one', async () => {
-  const identifier = await request(deps, { name: 'Alike' });
-  const done = await runCommand(['keys', 'show', otherCase(identifier)], { variables });
-  expect(done).toEqual({ code: 1, stdout: '', stderr: 'There is no key with this identifier.\n' });
-  moveAndNotify(deps, 'withdraw', { identifier, by: onBox('ada') });
 });

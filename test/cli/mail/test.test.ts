@@ -17,7 +17,7 @@ test('mail test succeeds if the mail server accepts the mail, which names the se
   const done = await send(smtp.url);
   const stdout = `127.0.0.1:${smtp.port} accepted the mail to ada@example.org.\n`;
   expect(done).toEqual({ code: 0, stdout, stderr: '' });
-  expect(smtp.received).toMatchObject([{ from: MAIL_FROM, to: ['ada@example.org'], user: 'bob' }]);
+  expect(smtp.received).toMatchObject([{ from: MAIL_FROM, to: ['ada@example.org'], session: { user: 'bob' } }]);
   expect(smtp.received[0]?.raw).toContain('https://lookup.example.org');
   const json = await send(smtp.url, '--json');
   expect(JSON.parse(json.stdout)).toEqual({ to: 'ada@example.org', accepted: true, server: `127.0.0.1:${smtp.port}` });

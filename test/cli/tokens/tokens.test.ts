@@ -5,8 +5,7 @@ import { readLog } from '../../../shared/log.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { noteTokenUse, readBackendToken } from '../../../shared/tokens.ts';
 import { runCommand } from '../../support/commands.ts';
-import { tokenFor } from '../../support/manage.ts';
-import { CLIENT, countSignInRows, ticketFor } from '../../support/people.ts';
+import { addBackend, CLIENT, countRows, ticketFor } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -49,7 +48,7 @@ describe('profilectl tokens', () => {
 
   test('a token with a typo at any position, truncated or of another kind is not accepted', async () => {
     const { access } = world();
-    const token = tokenFor(access);
+    const token = addBackend(access).token;
     for (let index = 0; index < token.length; index++) {
       const other = token[index] === '0' ? '1' : '0';
       const mistyped = token.slice(0, index) + other + token.slice(index + 1);
@@ -96,7 +95,7 @@ describe('profilectl tokens', () => {
       stderr: 'Also ended: 1 session opened with it.\n',
     });
     expect(readBackendToken(access.db, token)).toBeNull();
-    expect(countSignInRows(access.db)).toBe(0);
+    expect(countRows(access.db, 'sign_ins')).toBe(0);
     expect((await run('tokens', 'add', 'backend', '--right', 'profiles')).code).toBe(0);
   });
 });

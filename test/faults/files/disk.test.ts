@@ -8,13 +8,13 @@ import { editKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { profilectl } from '../../support/cli.ts';
 import { runCommand } from '../../support/commands.ts';
-import { get } from '../../support/http.ts';
+import { get, sendLines } from '../../support/http.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
 import { mountSmallDisk, NO_MOUNT, type SmallDisk, startServerProcess } from '../../support/machine.ts';
 import { startSmtp } from '../../support/mail.ts';
-import { expectRefused, sendLines, tokenFor } from '../../support/manage.ts';
+import { addBackend } from '../../support/people.ts';
 import { importLines, jsonLines } from '../../support/profiles.ts';
-import { keyFor } from '../../support/requests.ts';
+import { expectRefused, keyFor } from '../../support/requests.ts';
 import { expectSound } from '../../support/storage.ts';
 import { eventually, onBox, tempFolder, testDeps } from '../../support/world.ts';
 
@@ -160,7 +160,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
 
   test('a backend whose lines fit on the disk only in part is not told the path of the database', async () => {
     const { deps, variables, databasePath, close } = await world();
-    const token = tokenFor(deps);
+    const token = addBackend(deps).token;
     const server = await startServerProcess(variables);
     const [[, lines = '']] = writers('', 2_000) as [[string[], string]];
     const sentence = await expectRefused(await sendLines(server, token, '', lines), 500, 'internal');

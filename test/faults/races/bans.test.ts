@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { parseRateLimits } from '../../../shared/limits/rate-limit.ts';
 import { profilectl } from '../../support/cli.ts';
-import { get } from '../../support/http.ts';
+import { get, sendLines } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine.ts';
-import { sendLines, tokenFor } from '../../support/manage.ts';
+import { addBackend } from '../../support/people.ts';
 import { importLines, jsonLines } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
 
@@ -32,7 +32,7 @@ test('a running server refuses the keys of a banned profile from 10 ms after the
   const rateLimits = parseRateLimits([`${quota}/1d`]);
   const { secret } = await issue(access, { profile: 'ada' }, { rateLimits });
   const { secret: other } = await issue(access, { profile: 'eve' });
-  const token = tokenFor(access);
+  const token = addBackend(access).token;
   const { databasePath } = access.config;
   const server = await startServerProcess({ DATABASE_PATH: databasePath, TRUSTED_PROXIES: '127.0.0.1' });
   const https = { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' };

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'bun:test';
+import { parseRateLimit } from '../../../shared/limits/rate-limit.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { issue } from '../../support/keys.ts';
 import { changeByHand, insertProfile } from '../../support/profiles.ts';
-import { expectRefusal, giveKeysTo, keyFor } from '../../support/requests.ts';
+import { expectRefusal } from '../../support/requests.ts';
 
 const BASE = 'https://example.org/profiles/api/leaderboard';
 const server = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles/' } });
-const { secret } = await keyFor(server.deps, ['1000000/1s'], ['api.leaderboard']);
-const reader = await keyFor(server.deps, ['99/1s']);
 for (let id = 1; id <= 120; id++) insertProfile(server.deps.db, { id, viewsCount: 1_000 - id, banned: id === 60 });
-giveKeysTo(server.deps, 1);
+const rateLimits = [parseRateLimit('1000000/1s')];
+const { secret } = await issue(server.deps, { permissions: ['api.leaderboard'] }, { rateLimits });
+const reader = await issue(server.deps, {}, { rateLimits });
 
 type Body = { leaderboard: { rank: number; id: number }[]; limit: number; offset: number; total: number };
 

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { parseRateLimit } from '../../../shared/limits/rate-limit.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { createClient } from '../../support/api-client/client/index.ts';
 import * as api from '../../support/api-client/index.ts';
 import type { components } from '../../support/api-types.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { issue } from '../../support/keys.ts';
 import { MAIL_CONFIG } from '../../support/mail.ts';
-import { giveKeysTo, keyFor } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
 
 // Typical clients, as test/support/client-types.ts generates them: that of hey-api sends the requests and validates responses
@@ -15,8 +16,6 @@ import { onBox } from '../../support/world.ts';
 // that the types must report are marked by @ts-expect-error.
 
 const server = await startTestServer();
-const both = await keyFor(server.deps, ['1000/1m']);
-const lookupOnly = await keyFor(server.deps, ['1000/1m'], ['api.lookup']);
 const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
 await importProfiles(server.deps, sample, {
   merge: false,
@@ -24,7 +23,9 @@ await importProfiles(server.deps, sample, {
   by: onBox('test'),
   config: MAIL_CONFIG,
 });
-giveKeysTo(server.deps, 7);
+const grant = { rateLimits: [parseRateLimit('1000/1m')] };
+const both = await issue(server.deps, { profile: 'ada', permissions: ['api.lookup', 'api.leaderboard'] }, grant);
+const lookupOnly = await issue(server.deps, { profile: 'ada' }, grant);
 
 const clientOf = ({ secret }: { secret: string }, change = (body: string) => body) =>
   createClient({

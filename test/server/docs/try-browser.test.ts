@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { AXE, expectUsable, type OpenPage, startBrowser } from '../../support/browser.ts';
-import { hasChromium } from '../../support/chromium.ts';
+import { AXE, expectUsable, hasChromium, type OpenPage, startBrowser } from '../../support/browser.ts';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { freePort } from '../../support/network.ts';
 import { prepare } from '../../support/requests.ts';

@@ -4,7 +4,7 @@ import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { issue, keyIn, moveByAdmin } from '../../support/keys.ts';
-import { changeBySql, insertProfile } from '../../support/profiles.ts';
+import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
 
@@ -59,8 +59,7 @@ describe('keys that don’t work get one sentence', () => {
     bad.set('revoked', revoked.secret);
     bad.set('expired', expiring.secret);
     const banned = await keyFor(deps, ['9/1m']);
-    changeBySql(
-      deps.db,
+    deps.db.$client.run(
       "UPDATE profiles SET profile = json_set(profile, '$.banned', json('true')) WHERE id = (SELECT profile_id FROM api_keys WHERE identifier = ?)",
       [banned.identifier],
     );

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { settleBackground } from '../../../server/background.ts';
 import { removeToken } from '../../../shared/tokens.ts';
-import { call, expectRefused, tokenFor } from '../../support/manage.ts';
 import { type Answer, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
-import { openerFor, ticketFor } from '../../support/people.ts';
+import { addBackend, ticketFor } from '../../support/people.ts';
 import { importLines } from '../../support/profiles.ts';
+import { expectRefused } from '../../support/requests.ts';
 import { onBox, refusal } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.org' };
@@ -13,8 +13,10 @@ const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };
 async function handOverWorld() {
   const world = await servePages();
   await importLines(world.access, [ADA, BEA]);
-  const token = tokenFor(world.access, { rights: ['sign-ins'] });
-  const ask = (body: object) => call(world.server, '/manage/v1/sign-ins', token, { body });
+  const token = addBackend(world.access, { rights: ['sign-ins'] }).token;
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const ask = (body: object) =>
+    fetch(`${world.server.url}/manage/v1/sign-ins`, { method: 'POST', headers, body: JSON.stringify(body) });
   const ticketFor = async (body: object = { uid: 7 }) => {
     const { address } = (await (await ask(body)).json()) as { address: string };
     return new URL(address).searchParams.get('ticket') as string;
@@ -108,7 +110,7 @@ test('the owner is told of sign-ins by hand-over, once a UTC day, without any te
 test('removing a token ends the URLs and sessions that it created, and nothing else', async () => {
   const world = await handOverWorld();
   const { access } = world;
-  const [rotated, kept] = [openerFor(access), openerFor(access)];
+  const [rotated, kept] = [addBackend(access).identifier, addBackend(access).identifier];
   const begin = async (opener: string) => {
     const entered = await enter(world, ticketFor(access, 7, opener));
     const cookie = sessionIn(entered);

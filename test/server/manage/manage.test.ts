@@ -4,9 +4,9 @@ import { systemRandom } from '../../../shared/random.ts';
 import { FAILURES } from '../../../shared/throttle.ts';
 import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts';
 import { get, getRaw, startTestServer } from '../../support/http.ts';
-import { call, expectRefused, tokenFor } from '../../support/manage.ts';
 import { servePages, signInOwner } from '../../support/pages.ts';
-import { expectRefusal } from '../../support/requests.ts';
+import { addBackend } from '../../support/people.ts';
+import { expectRefusal, expectRefused } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
 
 const FEED_PATH = '/manage/v1/profiles';
@@ -19,7 +19,27 @@ const MANAGE_ROUTES = [
 
 const world = await servePages();
 const { server } = world;
-const token = tokenFor(world.access);
+const token = addBackend(world.access, { name: 'backend' }).token;
+
+/** Sends a request under /manage, with a token unless it is null; an object is sent as JSON. */
+async function call(
+  server: { url: string },
+  path: string,
+  token: string | null,
+  { body, ...init }: Omit<RequestInit, 'body'> & { body?: unknown } = {},
+): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (token !== null) headers.set('Authorization', `Bearer ${token}`);
+  const method = init.method ?? (body === undefined ? 'GET' : 'POST');
+  if (body !== undefined && !headers.has('content-type')) headers.set('Content-Type', 'application/json');
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return fetch(server.url + path, {
+    ...init,
+    method,
+    headers,
+    ...(body !== undefined && { body: text }),
+  });
+}
 
 /** A body that no route accepts, for methods that have one. */
 const bodyOf = ({ method }: { method: string }) => (method === 'GET' ? {} : { body: { uid: 7 } });
@@ -88,7 +108,10 @@ for (const route of MANAGE_ROUTES) {
     if (right !== null)
       test('refuses a token without its right, which the sentence names', async () => {
         const wrong = right === 'profiles' ? 'sign-ins' : 'profiles';
-        const other = tokenFor(world.access, { name: `right ${MANAGE_ROUTES.indexOf(route)}`, rights: [wrong] });
+        const other = addBackend(world.access, {
+          name: `right ${MANAGE_ROUTES.indexOf(route)}`,
+          rights: [wrong],
+        }).token;
         const answer = await ask(other);
         expect(answer.headers.get('www-authenticate')).toContain(`scope="${right}"`);
         expect(await expectRefused(answer, 403, 'insufficient_scope')).toContain(right);
@@ -108,7 +131,7 @@ for (const route of MANAGE_ROUTES) {
 
 test('a removed token is refused from the next request on, also for profiles', async () => {
   for (const path of ['/manage/v1/me', FEED_PATH]) {
-    const other = tokenFor(world.access, { name: 'removed' });
+    const other = addBackend(world.access, { name: 'removed' }).token;
     const ask = () => call(server, path, other, path === FEED_PATH ? { body: {} } : {});
     expect((await ask()).status).not.toBe(401);
     removeToken(world.access, other.slice(4, 12), onBox('root'));
@@ -157,7 +180,7 @@ test('with DEVELOPER_PLATFORM=off all paths are unknown; with on they are not', 
 
 describe('on a public host name, behind a proxy', async () => {
   const { access, server } = await servePages({ PUBLIC_URL: 'https://api.example.org', TRUSTED_PROXIES: '127.0.0.1' });
-  const token = tokenFor(access);
+  const token = addBackend(access).token;
 
   test.each([
     ['GET', '/manage/v1/me'],

@@ -3,10 +3,11 @@ import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { DAY_MS, isoTime } from '../../../shared/clock.ts';
 import { removeToken } from '../../../shared/tokens.ts';
-import { get, startTestServer } from '../../support/http.ts';
+import { get, sendLines, startTestServer } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
-import { expectRefused, sendLines, tokenFor } from '../../support/manage.ts';
+import { addBackend } from '../../support/people.ts';
 import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
+import { expectRefused } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
 
 // A backend's lines over HTTP. What a line does is tried in shared/profiles/import.
@@ -14,7 +15,7 @@ import { onBox } from '../../support/world.ts';
 async function sending() {
   const server = await startTestServer();
   const access = server.deps;
-  const token = tokenFor(access, { rights: ['profiles'] });
+  const token = addBackend(access, { rights: ['profiles'] }).token;
   const send = (query: string, ...lines: (object | string)[]) => sendLines(server, token, query, jsonLines(...lines));
   const stored = async () =>
     (await exportText(access))
@@ -167,7 +168,7 @@ test('lines wait for up to 2 seconds while another process holds the lock, and n
 test('a token without addresses changes none', async () => {
   const { access, server, stored } = await sending();
   await importLines(access, [ADA]);
-  const token = tokenFor(access, { name: 'careful', excludesContactFields: true });
+  const token = addBackend(access, { name: 'careful', excludesContactFields: true }).token;
   const lines = jsonLines({ id: 7, username: 'ada' }, { ...ADA, email: 'eve@example.org' });
   expect(await (await sendLines(server, token, '', lines)).json()).toMatchObject({
     imported: 1,

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
-import { DESCRIPTION, issue, otherCase, request } from '../../support/keys.ts';
+import { DESCRIPTION, issue, request } from '../../support/keys.ts';
 import {
   ADA,
   type Answer,
@@ -19,6 +19,10 @@ import { onBox } from '../../support/world.ts';
 // Who may use which page and form: each route, for each kind of person, about their own key, another's, and one that does not exist.
 
 const UNKNOWN = 'zzzzzzzz';
+
+/** The identifier with the case of each letter swapped, which must not find the key. */
+const otherCase = (identifier: string) =>
+  identifier.replace(/[A-Za-z]/g, (one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase()));
 
 /** What forms send that would do something if the person were allowed to. */
 const FORMS: Record<string, Form> = {

@@ -3,7 +3,7 @@ import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { issue, mailedSecrets, request } from '../../support/keys.ts';
-import { type ReceivedMail, type SmtpFailures, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
+import { type ReceivedMail, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { ADA, adminPages, pageRecorder } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { eventually, onBox } from '../../support/world.ts';
@@ -69,7 +69,7 @@ describe('the page of a key shows how its approval goes', () => {
   });
 
   test('if the mail server refuses the e-mail, with its reason for admins, but not for owners and not in the log', async () => {
-    const failures: SmtpFailures = { rcpt: '550 5.1.1 mailbox of the marked-server is full' };
+    const failures: { rcpt?: string } = { rcpt: '550 5.1.1 mailbox of the marked-server is full' };
     const { access, identifier, see, approve, ended, logged } = await pendingKey(await startSmtp({ failures }));
     await approve();
     await ended();

@@ -6,7 +6,7 @@ import { EMPTY_POLICY } from '../../../server/frame/frame.ts';
 import { MAX_LISTED } from '../../../shared/sign-in/sessions.ts';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { ADA, fetchPage, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
-import { countSignInRows, ownerOf, signedIn } from '../../support/people.ts';
+import { countRows, ownerOf, signedIn } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, PAGES } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -234,7 +234,7 @@ test('only the latest sessions are listed if there are many, but all can be ende
   expect([body.split(', signed in <time').length - 1, body.includes(`the latest ${MAX_LISTED}`)]).toEqual([200, true]);
   expect(body).toContain('This browser.');
   await at.post('/developers/sessions/end-all', {}, cookie);
-  expect(countSignInRows(at.access.db)).toBe(0);
+  expect(countRows(at.access.db, 'sign_ins')).toBe(0);
 });
 
 test('sessions are listed by the usual names of browsers, without text that a browser sent', async () => {

@@ -4,7 +4,7 @@ import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { issue } from '../../support/keys.ts';
 import { ADA, type Answer, pageRecorder, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
-import { countTickets, secretOf, ticketFor } from '../../support/people.ts';
+import { countRows, secretOf, ticketFor } from '../../support/people.ts';
 import { onBox } from '../../support/world.ts';
 
 // What everybody sees: the start page, the ways in, one's sessions, and refusals; and what becomes of a found secret.
@@ -56,7 +56,7 @@ test.each([
   }
   const refused = await post(`/developers${door}`, { ...form }, undefined, headers);
   expect(refused).toMatchObject({ status: 503, refusal: 'no_sign_in', cookies: [] });
-  expect(countTickets(access.db, 'code')).toBe(0);
+  expect(countRows(access.db, "tickets WHERE kind = 'code'")).toBe(0);
 });
 
 const REMOVED = 'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax';

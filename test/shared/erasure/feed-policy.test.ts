@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { ERASURES_PER_DAY, policyOf } from '../../../shared/erasure/feed-policy.ts';
-import { openerFor } from '../../support/people.ts';
+import { addBackend } from '../../support/people.ts';
 import { exportText, importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -10,7 +10,7 @@ const ADA = { id: 7, username: 'ada', email: 'ada@example.org', authId: 'auth0|a
 async function world(excludesContactFields: boolean) {
   const clock = testClock();
   const deps = testDeps({ clock });
-  const token = { name: 'backend', excludesContactFields, identifier: openerFor(deps) };
+  const token = { name: 'backend', excludesContactFields, identifier: addBackend(deps).identifier };
   await importLines(deps, [ADA, { id: 8, username: 'bea' }, { id: 9, username: 'cea' }]);
   const send = async (lines: object[], options: { merge?: boolean; strict?: boolean } = {}) => {
     const { merge = false, strict = true } = options;

@@ -6,12 +6,21 @@ import { MIGRATIONS, migrate } from '../../../shared/db/migrate.ts';
 import { copyBeforeMigration } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { profilectl } from '../../support/cli.ts';
-import { makeDatabase, NEXT_MIGRATIONS, nextVersion, startServerProcess } from '../../support/machine.ts';
+import { NEXT_MIGRATIONS, nextVersion, startServerProcess } from '../../support/machine.ts';
 import { rounds } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
 
 const OLD = MIGRATIONS.length;
 const NEXT = nextVersion();
+
+/** Makes a database as the current version does. `fill` are statements that add content. */
+function makeDatabase(path: string, fill: readonly string[] = []): void {
+  const sqlite = openFile(path, 1000);
+  migrate(sqlite, path);
+  for (const statement of fill) sqlite.run(statement);
+  sqlite.close();
+}
+
 const { openDatabase: openByNext } = (await import(
   join(NEXT.folder, 'shared/files/open.ts')
 )) as typeof import('../../../shared/files/open.ts');

@@ -10,7 +10,7 @@ import { createMailer } from '../../../shared/mail/send.ts';
 import type { ImportOptions } from '../../../shared/profiles/import/import.ts';
 import { approveKey, keyIn, keysListed, request, withoutLease } from '../../support/keys.ts';
 import { type ReceivedMail, sendDueMails, startSmtp } from '../../support/mail.ts';
-import { openerFor } from '../../support/people.ts';
+import { addBackend } from '../../support/people.ts';
 import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
 import { readingOf } from '../../support/reading.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
@@ -58,7 +58,7 @@ const unban = () => void changeByHand(deps, 'ada', { banned: false });
 
 const byBackend = (): Partial<ImportOptions> => ({
   by: { kind: 'backend', name: 'backend' },
-  policy: policyOf({ identifier: openerFor(deps), excludesContactFields: false }),
+  policy: policyOf({ identifier: addBackend(deps).identifier, excludesContactFields: false }),
 });
 
 describe('keys stop working when their profile is banned, work again once it is unbanned, and history records both, without a mail', () => {

@@ -5,7 +5,7 @@ import { readStatus } from '../../../shared/files/status.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
-import { sendDueMails, startSmtp, startWebhook, status } from '../../support/mail.ts';
+import { sendDueMails, startSmtp, startWebhook } from '../../support/mail.ts';
 import { changeByHand, eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
@@ -156,9 +156,9 @@ describe('a mail without a secret', () => {
     const w = await world(
       {},
       {
-        onRecipient: async (address) => {
+        onMessage: async ({ to }) => {
           most = Math.max(most, ++open);
-          await (address === 'owner1@example.org' ? mayGoOn : Bun.sleep(20));
+          await (to[0] === 'owner1@example.org' ? mayGoOn : Bun.sleep(20));
           open--;
         },
       },
@@ -178,7 +178,7 @@ describe('a mail without a secret', () => {
 
 describe('the webhook', () => {
   test('gets a request and a found secret, with identifier, UID and link alone', async () => {
-    const webhook = await startWebhook();
+    const webhook = startWebhook();
     const w = await world({ ADMIN_WEBHOOK_URL: webhook.url });
     const fields = { profile: 'user1', name: '@everyone', description: `@everyone ${DESCRIPTION}` };
     const asked = { ...fields, permissions: ['api.lookup'] as const };
@@ -187,7 +187,7 @@ describe('the webhook', () => {
     revokeLeakedKeys(w.deps, w.smtp.received.map(({ raw }) => raw).join());
     await w.wait(MINUTE_MS);
     const page = 'https://api.example.org/developers/admin/keys';
-    const bodies = webhook.posted.map(({ body }) => JSON.parse(body));
+    const bodies = webhook.posted.map((body) => JSON.parse(body));
     expect(bodies.map(({ text }) => text)).toContain(
       `A request is waiting for a decision: key ${identifier} of profile 1.\n${page}/${identifier}`,
     );
@@ -198,14 +198,14 @@ describe('the webhook', () => {
   });
 
   test('is tried again, and what it says to a refusal stands in the status, without a part of its URL', async () => {
-    const webhook = await startWebhook();
-    webhook.answer = (response) => response.writeHead(429).end('slow down, s3cret-token\nmore');
+    const webhook = startWebhook();
+    webhook.answer = () => new Response('slow down, s3cret-token\nmore', { status: 429 });
     const w = await world({ ADMIN_WEBHOOK_URL: webhook.url });
     await request(w.deps, { profile: 'user1' });
     await w.wait(MINUTE_MS);
     const reason = 'The webhook responded with 429 ("slow down, [removed]"); check ADMIN_WEBHOOK_URL.';
     expect(w.undelivered()).toMatchObject([{ to: 'webhook', result: 'waiting', reason }]);
-    webhook.answer = status(404);
+    webhook.answer = () => new Response('no', { status: 404 });
     await w.wait(MINUTE_MS);
     expect(w.undelivered()).toMatchObject([{ result: 'refused' }]);
     await w.wait(DAY_MS);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Delivery } from '../../../shared/mail/send.ts';
 import { createMailer, type MailerOptions } from '../../../shared/mail/send.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
-import { TEST_CA, TEST_CA_FILE } from '../../support/network.ts';
+import { TEST_CA, TEST_CA_FILE, testCertificate } from '../../support/network.ts';
 import { FROM, sampleMail, serverAt } from './sample.ts';
 
 // `isRemote` treats a server on this machine like one across a network.
@@ -56,11 +56,11 @@ describe('over a network, mail is only sent encrypted and to a verified server',
       for (const host of ['localhost', '127.0.0.1']) {
         expect(await send(smtp.port, { secure, host }, REMOTE)).toEqual({ outcome: 'accepted' });
       }
-      expect(smtp.received.map(({ overTls }) => overTls)).toEqual([true, true]);
+      expect(smtp.received.map(({ session }) => session.secure)).toEqual([true, true]);
     });
 
     test(`${name} with a certificate for another name is refused permanently`, async () => {
-      const smtp = await startSmtp({ secure, certificate: 'elsewhere' });
+      const smtp = await startSmtp({ secure, ...testCertificate('elsewhere') });
       for (const host of ['localhost', '127.0.0.1']) {
         const delivery = await send(smtp.port, { secure, host, login }, REMOTE);
         expect(delivery).toMatchObject({ outcome: 'refused', permanent: true });
@@ -101,18 +101,18 @@ describe('over a network, mail is only sent encrypted and to a verified server',
 describe('on this machine', () => {
   test('TLS is used if it is offered, whatever the certificate, since a local server has a self-signed one', async () => {
     for (const secure of [false, true]) {
-      const smtp = await startSmtp({ secure, certificate: 'elsewhere' });
+      const smtp = await startSmtp({ secure, ...testCertificate('elsewhere') });
       for (const host of ['127.0.0.1', 'localhost']) {
         expect(await send(smtp.port, { secure, host }, {})).toEqual({ outcome: 'accepted' });
       }
-      expect(smtp.received.map(({ overTls }) => overTls)).toEqual([true, true]);
+      expect(smtp.received.map(({ session }) => session.secure)).toEqual([true, true]);
     }
   });
 
   test('mail is sent unencrypted if TLS is not offered', async () => {
-    const smtp = await startSmtp({ starttls: false });
+    const smtp = await startSmtp({ disabledCommands: ['STARTTLS'] });
     expect(await send(smtp.port, {}, {})).toEqual({ outcome: 'accepted' });
-    expect(smtp.received[0]?.overTls).toBe(false);
+    expect(smtp.received[0]?.session.secure).toBe(false);
   });
 });
 

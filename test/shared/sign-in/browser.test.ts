@@ -4,8 +4,7 @@ import type { Deps } from '../../../shared/deps.ts';
 import { beginPasskeySignIn, beginRegistration, register, signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { ALGORITHMS } from '../../../shared/sign-in/webauthn.ts';
-import { addAuthenticator, startBrowser, toolsOf } from '../../support/browser.ts';
-import { hasChromium } from '../../support/chromium.ts';
+import { addAuthenticator, hasChromium, startBrowser, toolsOf } from '../../support/browser.ts';
 import { CLIENT, secretOf } from '../../support/people.ts';
 import { onBox, testDeps } from '../../support/world.ts';
 

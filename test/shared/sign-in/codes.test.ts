@@ -19,7 +19,7 @@ import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { countEvent } from '../../../shared/throttle.ts';
 import { waitingWhile } from '../../support/keys.ts';
 import { readMail, startSmtp } from '../../support/mail.ts';
-import { CLIENT, countingCodes, countTickets } from '../../support/people.ts';
+import { CLIENT, countingCodes, countRows } from '../../support/people.ts';
 import { importLines, insertProfile } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
@@ -155,7 +155,7 @@ describe('requests for codes, matching or not,', () => {
           access.db.$client.run('DELETE FROM tickets');
           const from64 = { address: client[0], agent: '' };
           requestCode(access, desk, { name: name[0], address, browserSecret: null, client: from64 });
-          expect(countTickets(access.db, 'code')).toBe(isAllowed ? 1 : 0);
+          expect(countRows(access.db, "tickets WHERE kind = 'code'")).toBe(isAllowed ? 1 : 0);
         }
       }),
       { numRuns: rounds(5), interruptAfterTimeLimit: 20_000 },
@@ -165,11 +165,11 @@ describe('requests for codes, matching or not,', () => {
   test('are limited to 30 a day for a profile, from wherever they come', async () => {
     const { ask, access, clock, elsewhere } = await world();
     for (let n = 0; n < 40; n++) ask('ada', 'x@example.org', elsewhere());
-    expect(countTickets(access.db, 'code')).toBe(30);
+    expect(countRows(access.db, "tickets WHERE kind = 'code'")).toBe(30);
     ask('bob', 'x@example.org', elsewhere());
     clock.advance(DAY_MS + 1);
     ask('ada', 'x@example.org', elsewhere());
-    expect(countTickets(access.db, 'code')).toBe(32);
+    expect(countRows(access.db, "tickets WHERE kind = 'code'")).toBe(32);
   });
 
   test('in a flood of unknown names, are mailed no more often, and tell no browser whether they matched', async () => {

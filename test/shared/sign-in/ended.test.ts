@@ -5,7 +5,7 @@ import { createCodeDesk, enterCode, requestCode } from '../../../shared/sign-in/
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { endAllSignIns, readSignIn, sweepSignIns } from '../../../shared/sign-in/sessions.ts';
 import { removeToken } from '../../../shared/tokens.ts';
-import { CLIENT, countingCodes, openerFor, ownerOf, signedIn, ticketFor } from '../../support/people.ts';
+import { addBackend, CLIENT, countingCodes, ownerOf, signedIn, ticketFor } from '../../support/people.ts';
 import { importLines } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
@@ -20,7 +20,7 @@ async function world() {
   const codes = countingCodes();
   const access: Deps = testDeps({ clock: testClock(), random: codes.random });
   await importLines(access, [ADA, BOB]);
-  return { access, codes, opener: openerFor(access) };
+  return { access, codes, opener: addBackend(access).identifier };
 }
 
 function isEntered(act: () => unknown): boolean {

@@ -8,7 +8,7 @@ import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { beginPasskeySignIn } from '../../../shared/sign-in/passkeys.ts';
 import { endSignIn, readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { hashOf } from '../../../shared/sign-in/tickets.ts';
-import { CLIENT, enrol, openerFor, ownerOf, signIn, ticketFor } from '../../support/people.ts';
+import { addBackend, CLIENT, enrol, ownerOf, signIn, ticketFor } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { notedRandom } from '../../support/secret-search.ts';
 import { onBox, testDeps } from '../../support/world.ts';
@@ -73,7 +73,7 @@ test('no file contains a code, session, challenge or other token in plain text, 
   addAdmin(access, 'Linus', onBox('root'));
   beginPasskeySignIn(access);
   // A backend hands a user over; another link stays unused.
-  const opener = openerFor({ ...access, random: notedRandom });
+  const opener = addBackend({ ...access, random: notedRandom }).identifier;
   enterHandOver(access, ticketFor(access, 7, opener), CLIENT);
   const link = ticketFor(access, 8, opener);
   endSignIn(access, ownerOf(7), readSignIn(access, entered.token)?.id ?? 0);

@@ -11,7 +11,7 @@ import {
   readSignIn,
   sweepSignIns,
 } from '../../../shared/sign-in/sessions.ts';
-import { CLIENT, countSignInRows, ownerOf, signedIn } from '../../support/people.ts';
+import { CLIENT, countRows, ownerOf, signedIn } from '../../support/people.ts';
 import { importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -78,11 +78,11 @@ test('expired sessions are deleted, live ones are not', async () => {
   clock.advance(DAY_MS - 1);
   const later = signIn(2);
   sweepSignIns(access);
-  expect(countSignInRows(access.db)).toBe(2);
+  expect(countRows(access.db, 'sign_ins')).toBe(2);
   clock.advance(1);
   expect(countSignIns(access.db, clock.nowMs())).toBe(1);
   sweepSignIns(access);
-  expect([countSignInRows(access.db), readSignIn(access, later)?.name]).toEqual([1, 'bob']);
+  expect([countRows(access.db, 'sign_ins'), readSignIn(access, later)?.name]).toEqual([1, 'bob']);
 });
 
 test('rows of sign-ins and one-time secrets are found by an index, also when a profile, an admin or a token goes', () => {

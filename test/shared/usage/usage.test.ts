@@ -7,12 +7,12 @@ import {
   dayOf,
   dropOldUsage,
   keyUsage,
+  noteUsageSaved,
   prepareUsageRows,
   USAGE_DAYS,
 } from '../../../shared/usage/usage.ts';
 import { issue } from '../../support/keys.ts';
 import { eraseProfile, insertProfile } from '../../support/profiles.ts';
-import { saveUsage } from '../../support/storage.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 /** A database with one Active key, and its usage. */
@@ -22,7 +22,12 @@ async function world() {
   insertProfile(deps.db);
   const { identifier } = await issue(deps);
   const usage = createUsage(clock);
-  return { deps: { ...deps, clock }, identifier, usage, save: () => saveUsage(deps.db.$client, usage) };
+  // As a server does once a second.
+  const save = () => {
+    prepareUsageRows(deps.db.$client)(usage.unsaved);
+    noteUsageSaved(usage);
+  };
+  return { deps: { ...deps, clock }, identifier, usage, save };
 }
 
 const NOTHING = { ok: 0, notFound: 0, forbidden: 0, malformed: 0, limited: 0, failed: 0 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { servePages } from '../../../support/pages.ts';
-import { countSignInRows } from '../../../support/people.ts';
+import { countRows } from '../../../support/people.ts';
 import { PAGES } from '../../../support/requests.ts';
 
 // Forms from every kind of page that could send them. Over HTTPS, browsers always send Sec-Fetch-Site and Origin with a form.
@@ -34,7 +34,7 @@ async function codeOf(path: string, headers: Record<string, string>): Promise<st
 
 test('a form is refused unless it comes from this exact origin, signed in or not', async () => {
   const path = '/developers/sign-out';
-  const before = countSignInRows(access.db);
+  const before = countRows(access.db, 'sign_ins');
   for (const who of [{}, { cookie }]) {
     for (const site of ['same-site', 'cross-site', 'none', '', 'Same-Origin', 'same-origin, same-origin']) {
       for (const origin of [OWN, ...OTHERS]) {
@@ -45,7 +45,7 @@ test('a form is refused unless it comes from this exact origin, signed in or not
     for (const origin of OTHERS) expect(await codeOf(path, { ...who, origin })).toBe('cross_site');
     expect(await codeOf(path, who)).toBe('cross_site');
   }
-  expect(countSignInRows(access.db)).toEqual(before);
+  expect(countRows(access.db, 'sign_ins')).toEqual(before);
 });
 
 test('a form is accepted from this origin by either header', async () => {

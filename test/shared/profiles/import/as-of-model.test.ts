@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { DAY_MS } from '../../../../shared/clock.ts';
 import { eraseProfile } from '../../../../shared/erasure/erase.ts';
 import { policyOf } from '../../../../shared/erasure/feed-policy.ts';
-import { openerFor } from '../../../support/people.ts';
+import { addBackend } from '../../../support/people.ts';
 import { changeByHand, importLines } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { onBox, testClock, testDeps } from '../../../support/world.ts';
@@ -95,7 +95,7 @@ test('a file with --as-of changes exactly the profiles that were not written or 
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 14, size: '+1' }), async (steps) => {
       const clock = testClock();
       const deps = testDeps({ clock });
-      const identifier = openerFor(deps);
+      const identifier = addBackend(deps).identifier;
       const model: Model = { profiles: new Map(), erasedAt: new Map() };
       for (const step of steps) {
         const nowMs = clock.nowMs();
