@@ -2,13 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';
+import { ROUTES } from './server/routes.ts';
 import { createAuthenticator } from './support/authenticator.ts';
 import { BINARY as BUILT, BUILT_COMMIT, type Finished, LATE_JIT, NO_JIT, PROJECT } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { startServerProcess } from './support/machine.ts';
 import { fetchPage, passkeyOptionsOn } from './support/pages.ts';
 import { secretOf } from './support/people.ts';
-import { ROUTES } from './support/requests.ts';
 import { tempFolder } from './support/world.ts';
 
 // The binary of `bun run build` alone, run in folders without any file of ours and with an empty PATH. In `bun run test` it is also

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { addAuthenticator, connectChromium, toolsOf } from './support/browser.ts';
+import { connectChromium } from './browser/chromium.ts';
+import { addAuthenticator, toolsOf } from './browser/window.ts';
 
 // `bun run pictures` makes the README's pictures: it starts the demo, acts in Chromium as an owner and an admin, and
 // takes screenshots of two pages, each in light and dark mode. Run it again after changing these pages.

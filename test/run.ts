@@ -21,7 +21,7 @@ const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_GC_TIMER_DISABLE: '1', MIMALLOC_PUR
 
 /** Some of the tests that stay in one process. */
 const FAST = ['test/shared', 'test/server/api', 'test/server/http', 'test/cli/sessions.test.ts'];
-const SLOW = ['test/shared/files/**', 'test/shared/sign-in/browser.test.ts'];
+const SLOW = ['test/shared/files/**'];
 
 const mode = process.argv[2];
 /** A check counts as one, like a test. */
@@ -137,7 +137,7 @@ async function runAll(folder: string): Promise<void> {
     say(`TEST_SEED=${SEED}`);
     await runTests(kept, env, [ALONE]);
     // Loaded only now, because it needs the packages. Tests that need a browser that did not start fail by themselves.
-    const { hasChromium, serveChromium } = await import('./support/browser.ts');
+    const { hasChromium, serveChromium } = await import('./browser/chromium.ts');
     const browser = hasChromium ? await serveChromium().catch(() => null) : null;
     const others = [ALONE, ...(mode === '--long' ? [] : [ONLY_LONG])].map((path) => `--path-ignore-patterns=${path}`);
     const words = [`--parallel=${PROCESSES}`, '--no-isolate', ...others];

@@ -4,8 +4,9 @@ import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
 import { createService } from '../../server/service.ts';
 import { closeReader } from '../../shared/db/reader.ts';
-import { expectRefusal, keyFor, PAGES, pathOf, prepare, ROUTES } from '../support/requests.ts';
+import { expectRefusal, keyFor, prepare } from '../support/requests.ts';
 import { testClock, testDeps } from '../support/world.ts';
+import { PAGES, pathOf, ROUTES } from './routes.ts';
 
 // Tests of the application's own list of routes: a new route without its guards fails.
 

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { checkAnswer } from '../support/document.ts';
-import { get, getRaw, sendRaw, startTestServer, takeApart } from '../support/http.ts';
+import { get, startTestServer } from '../support/http.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { prepare, SUBJECT } from '../support/requests.ts';
+import { prepare } from '../support/requests.ts';
+import { getRaw, sendRaw, takeApart } from './raw.ts';
+import { SUBJECT } from './routes.ts';
 
 // Hostile input on the wire. The server always sends one of its own responses, or the runtime's empty one, and continues
 // serving.

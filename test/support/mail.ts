@@ -165,49 +165,6 @@ function drip(socket: Socket): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-/**
- * A message of the product as a mail program parses it: plain text in UTF-8, as it is or quoted-printable. Header names are in lower
- * case, folded lines are joined.
- */
-export function readMail(raw: string): { headers: Map<string, string>; text: string } {
-  const message = raw.replaceAll('\r\n', '\n');
-  const end = message.indexOf('\n\n');
-  const fields = message
-    .slice(0, end)
-    .replace(/\n[ \t]+/g, ' ')
-    .split('\n');
-  const headers = new Map(
-    fields
-      .map((line) => line.split(/: (.*)/s, 2) as [string, string])
-      .map(([name, value]) => [name.toLowerCase(), value]),
-  );
-  const body = message.slice(end + 2);
-  if (headers.get('content-transfer-encoding') !== 'quoted-printable') return { headers, text: body };
-  const bytes = body
-    .replace(/=\n/g, '')
-    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return { headers, text: Buffer.from(bytes, 'latin1').toString('utf8') };
-}
-
-/** A webhook over real HTTP, with the bodies that it received. `answer` answers each request. */
-export type Webhook = { url: string; posted: string[]; answer: () => Response };
-
-/** Starts a webhook on loopback, which answers with 204. It is stopped when the test file is done. */
-export function startWebhook(): Webhook {
-  const webhook: Webhook = { url: '', posted: [], answer: () => new Response(null, { status: 204 }) };
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: async (request) => {
-      webhook.posted.push(await request.text());
-      return webhook.answer();
-    },
-  });
-  afterAll(() => server.stop(true));
-  webhook.url = `http://127.0.0.1:${server.port}/hooks/s3cret-token`;
-  return webhook;
-}
-
 /** Does what the server's timers do: stores due reminders, drops old mails and sends due ones. */
 export async function sendDueMails(deps: Deps, report: Report, withReminders: boolean): Promise<void> {
   const { db, clock, config } = deps;

@@ -1,10 +1,15 @@
 import { Database } from 'bun:sqlite';
-import { expect } from 'bun:test';
+import { afterAll, expect } from 'bun:test';
 import type { Clock } from '../../shared/clock.ts';
 import type { Sqlite } from '../../shared/db/connect.ts';
 import { migrate } from '../../shared/db/migrate.ts';
+import { closeReader, endView, openReader } from '../../shared/db/reader.ts';
+import type { Deps } from '../../shared/deps.ts';
+import { prepareVerifier, type Verifier } from '../../shared/keys/verify.ts';
 import { type LimitedKey, type Limits, openLimits } from '../../shared/limits/limits.ts';
 import { prepareQuotaRows, readStored } from '../../shared/limits/stored.ts';
+import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/board.ts';
+import { type Lookup, prepareLookup } from '../../shared/profiles/lookup.ts';
 
 /** Expects that a database file is undamaged, and that no row refers to a missing one. */
 export function expectSound(path: string): void {
@@ -55,4 +60,21 @@ export function leftIn(sqlite: Sqlite, key: LimitedKey, clock: Clock): number[] 
 /** Spends this many requests of a key, as `Limits.spend` does. */
 export function use(limits: Limits, key: LimitedKey, count = 1): number | null {
   return limits.spend(limits.accountOf(key), count);
+}
+
+/** Everything with which a server reads. Each call sees all commits before it, as if in a separate turn. */
+export function readingOf({ db, clock }: Pick<Deps, 'db' | 'clock'>) {
+  const reader = openReader(db.$client.filename);
+  afterAll(() => closeReader(reader));
+  const withNewView = <Of extends unknown[], T>(act: (...of: Of) => T) => {
+    return (...of: Of): T => {
+      endView(reader);
+      return act(...of);
+    };
+  };
+  const { one, many } = prepareLookup(reader);
+  const verify: Verifier = withNewView(prepareVerifier(reader, clock));
+  const lookup: Lookup = { one: withNewView(one), many: withNewView(many) };
+  const leaderboard: Leaderboard = withNewView(prepareLeaderboard(reader));
+  return { reader, verify, lookup, leaderboard };
 }

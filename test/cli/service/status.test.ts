@@ -8,7 +8,7 @@ import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
-import { sendDueMails, startWebhook } from '../../support/mail.ts';
+import { sendDueMails } from '../../support/mail.ts';
 import { testCertificate } from '../../support/network.ts';
 import { importLines, insertProfile } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
@@ -84,10 +84,13 @@ describe('status without a running server', () => {
   });
 
   test('on a terminal of 80 columns never truncates the reason for a failed webhook, and says how long ago it was', async () => {
-    const webhook = startWebhook();
-    webhook.answer = () => new Response('no', { status: 302 });
+    using webhook = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: () => new Response('no', { status: 302 }),
+    });
     const clock = testClock(systemClock.nowMs());
-    const deps = testDeps({ clock, variables: { ADMIN_WEBHOOK_URL: webhook.url } });
+    const deps = testDeps({ clock, variables: { ADMIN_WEBHOOK_URL: `${webhook.url}hooks/any` } });
     insertProfile(deps.db);
     const identifier = await request(deps, { by: { kind: 'owner', name: 'owner', profileId: 1 } });
     await sendDueMails(deps, () => undefined, false);

@@ -13,9 +13,9 @@ import { get, startTestServer } from '../../support/http.ts';
 import { issue, keyIn } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
 import { prepare } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
+import { readingOf } from '../../support/storage.ts';
 import { testDeps } from '../../support/world.ts';
 
 // What many strangers can do at once, for a long time, or at random. test/server/wire.test.ts has single requests.

@@ -4,7 +4,7 @@ import { profilectl } from '../../support/cli.ts';
 import { request } from '../../support/keys.ts';
 import { type SmtpFault, type SmtpStage, startBrokenSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
+import { readingOf } from '../../support/storage.ts';
 import { testDeps } from '../../support/world.ts';
 
 // A mail server that fails, seen by an admin who runs `profilectl keys approve`; test/shared/mail/ has all its faults.

@@ -12,8 +12,8 @@ import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view
 import type { Delivery } from '../../../shared/mail/send.ts';
 import { approveKey, moveByAdmin, request } from '../../support/keys.ts';
 import { changeByHand, insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
 import { rounds } from '../../support/rounds.ts';
+import { readingOf } from '../../support/storage.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 // Random lives of keys with several simultaneous actors, compared with a small model. The mail of an approval stays

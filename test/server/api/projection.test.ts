@@ -3,7 +3,8 @@ import { getTableColumns } from 'drizzle-orm';
 import { apiKeys, events, keyAttempts, profiles } from '../../../shared/db/schema.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor, pathOf, ROUTES, SUBJECT } from '../../support/requests.ts';
+import { keyFor } from '../../support/requests.ts';
+import { pathOf, ROUTES, SUBJECT } from '../routes.ts';
 
 // Every private column that can hold text is filled with a marker; no route may return any marker.
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { etagOf } from '../../../shared/etag.ts';
-import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { KEY_ROUTES, pathOf, prepare } from '../../support/requests.ts';
+import { prepare } from '../../support/requests.ts';
+import { getRaw } from '../raw.ts';
+import { KEY_ROUTES, pathOf } from '../routes.ts';
 
 const server = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles' } });
 const secret = await prepare(server.deps);

@@ -3,11 +3,12 @@ import { settleBackground } from '../../../server/background.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { FAILURES } from '../../../shared/throttle.ts';
 import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts';
-import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { get, startTestServer } from '../../support/http.ts';
 import { servePages, signInOwner } from '../../support/pages.ts';
 import { addBackend } from '../../support/people.ts';
 import { expectRefusal, expectRefused } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
+import { getRaw } from '../raw.ts';
 
 const FEED_PATH = '/manage/v1/profiles';
 

@@ -3,10 +3,11 @@ import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLog, openLogOutput } from '../../../server/observability/log.ts';
 import { LOG_LEVELS } from '../../../shared/config/config.ts';
-import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { get, startTestServer } from '../../support/http.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../support/machine.ts';
 import { prepare } from '../../support/requests.ts';
 import { tempFolder } from '../../support/world.ts';
+import { getRaw } from '../raw.ts';
 
 const server = await startTestServer();
 const secret = await prepare(server.deps);

@@ -4,11 +4,12 @@ import { storeFact } from '../../../shared/db/facts.ts';
 import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { VERSION } from '../../../shared/version.ts';
-import { get, getRaw, startTestServer } from '../../support/http.ts';
+import { get, startTestServer } from '../../support/http.ts';
 import { issue, keyIn, moveByAdmin, request } from '../../support/keys.ts';
 import { importLines, insertProfile } from '../../support/profiles.ts';
 import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
+import { getRaw } from '../raw.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const REALM = 'Bearer realm="profile-lookup"';

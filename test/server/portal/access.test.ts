@@ -13,8 +13,8 @@ import {
   storedIn,
 } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
-import { PAGES, type PageRoute } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
+import { PAGES, type PageRoute } from '../routes.ts';
 
 // Who may use which page and form: each route, for each kind of person, about their own key, another's, and one that does not exist.
 

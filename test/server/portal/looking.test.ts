@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { issue, keyIn } from '../../support/keys.ts';
 import { ADA, adminPages, servePages, useKey } from '../../support/pages.ts';
-import { PAGES } from '../../support/requests.ts';
+import { PAGES } from '../routes.ts';
 
 // Viewing pages changes nothing and reads no whole table, and pages and the API accept only their own kind of credential.
 

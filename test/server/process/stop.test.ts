@@ -4,11 +4,12 @@ import { connect as tlsConnect } from 'node:tls';
 import { DRAIN_MS, HANDSHAKE_MS } from '../../../server/listen.ts';
 import { serve, startServer } from '../../../server/main.ts';
 import type { Db } from '../../../shared/db/connect.ts';
-import { get, sendRaw, serverOn, startTestServer, takeApart } from '../../support/http.ts';
+import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { TEST_CA, testCertificate } from '../../support/network.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor, prepare } from '../../support/requests.ts';
 import { eventually, testClock, testDeps } from '../../support/world.ts';
+import { sendRaw, takeApart } from '../raw.ts';
 
 /** A connection that does not read until it is resumed. */
 function slowClient(port: number): Promise<Socket> {

@@ -12,7 +12,7 @@ import { approveKey, keyIn, keysListed, request, withoutLease } from '../../supp
 import { type ReceivedMail, sendDueMails, startSmtp } from '../../support/mail.ts';
 import { addBackend } from '../../support/people.ts';
 import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
+import { readingOf } from '../../support/storage.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };

@@ -9,7 +9,7 @@ import { OPERATIONS } from '../../../shared/operations.ts';
 import { issue, keyIn, mails, waitingForLock } from '../../support/keys.ts';
 import { sendDueMails } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
+import { readingOf } from '../../support/storage.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 const LIMIT = { quota: 60, windowSeconds: 60 };

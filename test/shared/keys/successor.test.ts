@@ -10,7 +10,7 @@ import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { approveKey, issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { sendDueMails } from '../../support/mail.ts';
 import { eraseProfile, insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
+import { readingOf } from '../../support/storage.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 /** A database with an Active key, and functions that request its successor and approve that. */

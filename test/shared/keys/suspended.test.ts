@@ -7,7 +7,7 @@ import { get, startTestServer } from '../../support/http.ts';
 import { approveKey, issue, keysListed, mails, moveByAdmin, request } from '../../support/keys.ts';
 import { sendDueMails } from '../../support/mail.ts';
 import { changeByHand, eraseProfile, insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
+import { readingOf } from '../../support/storage.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
 // A suspended key keeps its secret, slot and grant, but its requests are refused.

@@ -7,7 +7,7 @@ import { showKey } from '../../../shared/keys/view.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { issue } from '../../support/keys.ts';
 import { importLines, insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
+import { readingOf } from '../../support/storage.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 async function world(expiresInMs?: number) {

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { createMailDeps } from '../../../shared/deps.ts';
 import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
-import { readMail, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
+import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { TEST_CA } from '../../support/network.ts';
 import { testConfig } from '../../support/world.ts';
-import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
+import { FROM, readMail, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
 const ACCEPTED = { outcome: 'accepted' } as const;
 

@@ -2,9 +2,8 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createMailer } from '../../../shared/mail/send.ts';
-import { readMail } from '../../support/mail.ts';
 import { tempFolder } from '../../support/world.ts';
-import { FROM, SECRET, sampleMail, TO } from './sample.ts';
+import { FROM, readMail, SECRET, sampleMail, TO } from './sample.ts';
 
 function mailerTo(folder: string, from: string | null = null) {
   return createMailer({ kind: 'folder', folder }, from);

@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../../cli/keys/context.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { readStatus } from '../../../shared/files/status.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
-import { sendDueMails, startSmtp, startWebhook } from '../../support/mail.ts';
+import { sendDueMails, startSmtp } from '../../support/mail.ts';
 import { changeByHand, eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
@@ -175,6 +175,25 @@ describe('a mail without a secret', () => {
     expect(most).toBeLessThanOrEqual(5);
   });
 });
+
+/** A webhook over real HTTP, with the bodies that it received. `answer` answers each request. */
+type Webhook = { url: string; posted: string[]; answer: () => Response };
+
+/** Starts a webhook on loopback, which answers with 204. It is stopped when the test file is done. */
+function startWebhook(): Webhook {
+  const webhook: Webhook = { url: '', posted: [], answer: () => new Response(null, { status: 204 }) };
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request) => {
+      webhook.posted.push(await request.text());
+      return webhook.answer();
+    },
+  });
+  afterAll(() => server.stop(true));
+  webhook.url = `http://127.0.0.1:${server.port}/hooks/s3cret-token`;
+  return webhook;
+}
 
 describe('the webhook', () => {
   test('gets a request and a found secret, with identifier, UID and link alone', async () => {

@@ -38,3 +38,27 @@ export function sampleMail(changes: Partial<Mail> = {}): Mail {
 export function serverAt(port: number, changes: Partial<Extract<MailTarget, { kind: 'server' }>> = {}) {
   return { kind: 'server', host: '127.0.0.1', port, secure: false, login: null, ...changes } as const;
 }
+
+/**
+ * A message of the product as a mail program parses it: plain text in UTF-8, as it is or quoted-printable. Header names are in lower
+ * case, folded lines are joined.
+ */
+export function readMail(raw: string): { headers: Map<string, string>; text: string } {
+  const message = raw.replaceAll('\r\n', '\n');
+  const end = message.indexOf('\n\n');
+  const fields = message
+    .slice(0, end)
+    .replace(/\n[ \t]+/g, ' ')
+    .split('\n');
+  const headers = new Map(
+    fields
+      .map((line) => line.split(/: (.*)/s, 2) as [string, string])
+      .map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const body = message.slice(end + 2);
+  if (headers.get('content-transfer-encoding') !== 'quoted-printable') return { headers, text: body };
+  const bytes = body
+    .replace(/=\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return { headers, text: Buffer.from(bytes, 'latin1').toString('utf8') };
+}

@@ -3,7 +3,7 @@ import { routeOf } from '../../../server/http/other-requests.ts';
 import type { KeyChanges } from '../../../shared/db/schema.ts';
 import { rateLimitInWords, type Text } from '../../../shared/mail/compose.ts';
 import * as texts from '../../../shared/mail/texts.ts';
-import { PAGES as ROUTES } from '../../support/requests.ts';
+import { PAGES as ROUTES } from '../../server/routes.ts';
 import { NEWS, SECRET } from './sample.ts';
 
 const DECISION = {

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BOARD_SIZE, READ_ORDER } from '../../../shared/profiles/board.ts';
 import { changeByHand, eraseProfile, insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
 import { rounds } from '../../support/rounds.ts';
+import { readingOf } from '../../support/storage.ts';
 import { onBox, testDeps } from '../../support/world.ts';
 
 type Board = { leaderboard: { rank: number; id: number; viewsCount: number }[]; total: number };

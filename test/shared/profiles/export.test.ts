@@ -11,8 +11,8 @@ import { textOf } from '../../../shared/profiles/record.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { MAIL_CONFIG } from '../../support/mail.ts';
 import { exportText, importLines } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
 import { ANY_CHARACTER, rounds } from '../../support/rounds.ts';
+import { readingOf } from '../../support/storage.ts';
 import { onBox, testDeps } from '../../support/world.ts';
 
 const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));

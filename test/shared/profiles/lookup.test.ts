@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { openDatabase } from '../../../shared/files/open.ts';
 import type { LookupBy } from '../../../shared/profiles/lookup.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { readingOf } from '../../support/reading.ts';
+import { readingOf } from '../../support/storage.ts';
 import { testDeps } from '../../support/world.ts';
 
 const deps = testDeps();

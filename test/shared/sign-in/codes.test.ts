@@ -18,11 +18,12 @@ import {
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { countEvent } from '../../../shared/throttle.ts';
 import { waitingWhile } from '../../support/keys.ts';
-import { readMail, startSmtp } from '../../support/mail.ts';
+import { startSmtp } from '../../support/mail.ts';
 import { CLIENT, countingCodes, countRows } from '../../support/people.ts';
 import { importLines, insertProfile } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { testClock, testDeps } from '../../support/world.ts';
+import { readMail } from '../mail/sample.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { issue, request } from '../../../support/keys.ts';
 import { adminPages, sentAgain, servePages, signInOwner } from '../../../support/pages.ts';
-import { PAGES } from '../../../support/requests.ts';
+import { PAGES } from '../../routes.ts';
 
 /** The fields of forms and the parameters of pages that are shown again, or read at all. */
 const NAMES =

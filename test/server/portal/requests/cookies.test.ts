@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { sendRaw } from '../../../support/http.ts';
 import { servePages } from '../../../support/pages.ts';
+import { sendRaw } from '../../raw.ts';
 
 // Other hosts of the same site can set cookies that browsers send here too, but none whose name begins with `__Host-`.
 

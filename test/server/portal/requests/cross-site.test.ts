@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { servePages } from '../../../support/pages.ts';
 import { countRows } from '../../../support/people.ts';
-import { PAGES } from '../../../support/requests.ts';
+import { PAGES } from '../../routes.ts';
 
 // Forms from every kind of page that could send them. Over HTTPS, browsers always send Sec-Fetch-Site and Origin with a form.
 

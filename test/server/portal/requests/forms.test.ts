@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MAX_BODY_BYTES } from '../../../../server/http/body.ts';
 import { allValues, oneValue, queryValue, readForm } from '../../../../server/portal/requests/form.ts';
-import { getRaw, sendRaw, takeApart } from '../../../support/http.ts';
 import { fetchPage, SAME_ORIGIN, servePages } from '../../../support/pages.ts';
 import { ANY_CHARACTER } from '../../../support/rounds.ts';
 import { refusal } from '../../../support/world.ts';
+import { getRaw, sendRaw, takeApart } from '../../raw.ts';
 
 const { server } = await servePages();
 const PATH = '/developers/sign-out';

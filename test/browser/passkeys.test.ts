@@ -1,12 +1,13 @@
 import { expect, test } from 'bun:test';
-import { addAdmin } from '../../../shared/admins.ts';
-import type { Deps } from '../../../shared/deps.ts';
-import { beginPasskeySignIn, beginRegistration, register, signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
-import { readSignIn } from '../../../shared/sign-in/sessions.ts';
-import { ALGORITHMS } from '../../../shared/sign-in/webauthn.ts';
-import { addAuthenticator, hasChromium, startBrowser, toolsOf } from '../../support/browser.ts';
-import { CLIENT, secretOf } from '../../support/people.ts';
-import { onBox, testDeps } from '../../support/world.ts';
+import { addAdmin } from '../../shared/admins.ts';
+import type { Deps } from '../../shared/deps.ts';
+import { beginPasskeySignIn, beginRegistration, register, signInByPasskey } from '../../shared/sign-in/passkeys.ts';
+import { readSignIn } from '../../shared/sign-in/sessions.ts';
+import { ALGORITHMS } from '../../shared/sign-in/webauthn.ts';
+import { CLIENT, secretOf } from '../support/people.ts';
+import { onBox, testDeps } from '../support/world.ts';
+import { hasChromium } from './chromium.ts';
+import { addAuthenticator, startBrowser, toolsOf } from './window.ts';
 
 // Registrations and assertions of a real browser with its own virtual authenticator are accepted, for each kind of key.
 

@@ -1,28 +1,28 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { addAdmin } from '../../../shared/admins.ts';
-import { DAY_MS } from '../../../shared/clock.ts';
-import { KEY_STATES } from '../../../shared/db/schema.ts';
-import { moveAndNotify } from '../../../shared/keys/life.ts';
-import { showKey } from '../../../shared/keys/view.ts';
+import { addAdmin } from '../../shared/admins.ts';
+import { DAY_MS } from '../../shared/clock.ts';
+import { KEY_STATES } from '../../shared/db/schema.ts';
+import { moveAndNotify } from '../../shared/keys/life.ts';
+import { showKey } from '../../shared/keys/view.ts';
+import { DESCRIPTION, issue, keyIn, keysListed, request } from '../support/keys.ts';
+import { startSmtp } from '../support/mail.ts';
+import { freePort, testCertificate } from '../support/network.ts';
+import { ADA, BEA, servePages, signInOwner, useKey } from '../support/pages.ts';
+import { countRows, linkFor } from '../support/people.ts';
+import { importLines } from '../support/profiles.ts';
+import { onBox } from '../support/world.ts';
+import { hasChromium } from './chromium.ts';
 import {
   AXE,
   addAuthenticator,
   expectUsable,
-  hasChromium,
   keepCookie,
   type OpenPage,
   resize,
   startBrowser,
   toolsOf,
-} from '../../support/browser.ts';
-import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
-import { startSmtp } from '../../support/mail.ts';
-import { freePort, testCertificate } from '../../support/network.ts';
-import { ADA, BEA, servePages, signInOwner, useKey } from '../../support/pages.ts';
-import { countRows, linkFor } from '../../support/people.ts';
-import { importLines } from '../../support/profiles.ts';
-import { onBox } from '../../support/world.ts';
+} from './window.ts';
 
 // The pages in a real Chromium: every page is usable and shows what people wrote as text; what only a browser does (keyboard,
 // scripts, passkeys); and no page of another origin changes anything. All tests share one window and one server.
