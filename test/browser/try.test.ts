@@ -9,7 +9,7 @@ import { AXE, expectUsable, type OpenPage, startBrowser } from './window.ts';
 const port = freePort();
 const clock = testClock();
 const deps = { ...testDeps({ clock, variables: { PUBLIC_URL: `http://docs.example:${port}` } }), clock };
-const server = await serverOn(deps, undefined, { port });
+const server = await serverOn(deps, { port });
 const secret = await prepare(server.deps);
 const address = `${server.deps.config.publicUrl}/docs/try`;
 

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DAY_MS } from '../../shared/clock.ts';
+import { readConfig } from '../../shared/config/config.ts';
 import { createDeps } from '../../shared/deps.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { moveAndNotify } from '../../shared/keys/life.ts';
@@ -17,7 +18,7 @@ import { ADA, fetchPage, SAME_ORIGIN, servePages } from '../support/pages.ts';
 import { enrol, signIn } from '../support/people.ts';
 import { importLines, insertProfile } from '../support/profiles.ts';
 import { prepare } from '../support/requests.ts';
-import { depsBeside, onBox, tempFolder, testClock, testConfig, testDeps } from '../support/world.ts';
+import { onBox, tempFolder, testClock, testDeps } from '../support/world.ts';
 
 // What ends only after ten seconds: slow connections, a mail server that does not answer, a lock. All begin before the first test.
 
@@ -104,9 +105,9 @@ async function approving() {
     PUBLIC_URL: 'http://localhost:3000',
   };
   openDatabase(settings.DATABASE_PATH, 'serve').$client.close();
-  const access = depsBeside(testConfig(settings));
+  const access = testDeps({ variables: settings });
   // Pages give up after 50 ms, which may be too short on a busy disk.
-  for (const sqlite of [access.db.$client, access.db.$client]) sqlite.run('PRAGMA busy_timeout = 30000');
+  access.db.$client.run('PRAGMA busy_timeout = 30000');
   await importLines(access, [{ id: 7, username: 'ada', email: 'ada@example.org' }]);
   const identifier = await request(access, { profile: 'ada' });
   const { token } = await signIn(access, await enrol(access, 'Grace'));
@@ -148,7 +149,7 @@ insertProfile(mailing.db);
 const rejected = await request(mailing);
 moveAndNotify(mailing, 'reject', { identifier: rejected, reason: 'No.', by: onBox('root') });
 clock.advance(DAY_MS);
-const hanging = testConfig({ DATABASE_PATH: mailing.config.databasePath, MAIL_URL, MAIL_FROM: 'keys@example.org' });
+const hanging = readConfig({ DATABASE_PATH: mailing.config.databasePath, MAIL_URL, MAIL_FROM: 'keys@example.org' });
 const mailServer = await serverOn({ ...mailing, ...createDeps(mailing.db, hanging), clock });
 const isMailOver = begun.promise.then(mailServer.stop);
 

@@ -43,12 +43,7 @@ export function fromSource(...options: string[]): string[] {
 }
 
 /** What a command gets beside its words. */
-export type CommandOptions = {
-  variables?: Record<string, string>;
-  stdin?: string | Uint8Array;
-  /** Called with all of stderr whenever something is added to it. */
-  onError?: (stderr: string) => void;
-};
+export type CommandOptions = { variables?: Record<string, string>; stdin?: string | Uint8Array };
 
 /** Runs `profilectl` to its end without a terminal. `program` starts another version (`nextVersion`). */
 export async function profilectl(
@@ -63,21 +58,7 @@ export async function profilectl(
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    readAll(child.stderr, options.onError),
-    child.exited,
-  ]);
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   noteOutput(stdout + stderr);
   return { code, stdout, stderr };
-}
-
-async function readAll(stream: ReadableStream<Uint8Array>, onMore: (text: string) => void = () => {}): Promise<string> {
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of stream) {
-    text += decoder.decode(chunk, { stream: true });
-    onMore(text);
-  }
-  return text;
 }

@@ -22,8 +22,8 @@ export function runCommand(words: readonly string[], options: CommandOptions = {
 }
 
 async function runAlone(words: readonly string[], options: CommandOptions): Promise<Finished> {
-  const { variables, stdin = '', onError } = options;
-  const [stdout, stderr] = [gather(), gather(onError)];
+  const { variables, stdin = '' } = options;
+  const [stdout, stderr] = [gather(), gather()];
   const exit = mock((code: number) => code);
   const restore = replaceInProcess({
     argv: [...fromSource(), ...words],
@@ -56,17 +56,15 @@ function replaceInProcess(values: Partial<Record<keyof NodeJS.Process, unknown>>
 }
 
 /** A stream that keeps what is written to it. */
-function gather(onMore: (text: string) => void = () => {}): { stream: Writable; text: () => string } {
+function gather() {
   const chunks: Buffer[] = [];
-  const text = () => Buffer.concat(chunks).toString();
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
       chunks.push(Buffer.from(chunk));
-      onMore(text());
       done();
     },
   });
-  return { stream, text };
+  return { stream, text: () => Buffer.concat(chunks).toString() };
 }
 
 /** `profilectl` in a pseudo-terminal. */

@@ -6,14 +6,11 @@ import { checkAnswer } from './document.ts';
 import { noteOutput } from './secret-search.ts';
 import { testClock, testDeps } from './world.ts';
 
-/** One JSON line of the log. */
-export type LogLine = Record<string, unknown>;
-
 /** A real server on a port that the system assigned, with its dependencies. */
 export type TestServer = RunningServer & {
   deps: Deps & { folder: string; clock: ReturnType<typeof testClock> };
   /** Everything logged so far. */
-  log: LogLine[];
+  log: Record<string, unknown>[];
 };
 
 /** Starts a server on a new database, with a clock that stands still. It is stopped when the test file is done. */
@@ -25,19 +22,12 @@ export async function startTestServer(
   return serverOn(deps);
 }
 
-/** Servers drain for a second before they stop, for which most tests need not wait. */
-const SHORT_DRAIN_MS = 50;
-
-/** Starts a server on these dependencies; it drains for `drainMs` before it stops. */
-export async function serverOn(
-  deps: TestServer['deps'],
-  drainMs = SHORT_DRAIN_MS,
-  options: ServerOptions = {},
-): Promise<TestServer> {
-  const log: LogLine[] = [];
+/** Starts a server on these dependencies. It drains only briefly before it stops, for which most tests need not wait. */
+export async function serverOn(deps: TestServer['deps'], options: ServerOptions = {}): Promise<TestServer> {
+  const log: TestServer['log'] = [];
   const server = await startServer(deps, {
     port: 0,
-    drainMs,
+    drainMs: 50,
     ...options,
     log: {
       // Workers send several lines at once.

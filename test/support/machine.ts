@@ -91,19 +91,13 @@ export type SmallDisk = ReturnType<typeof mountSmallDisk>;
 
 /** Mounts a tmpfs of this many bytes, and unmounts it when the test file is done. */
 export function mountSmallDisk(bytes: number) {
-  const parent = tempFolder();
-  const folder = join(parent, 'disk');
-  const readOnly = join(parent, 'read-only');
+  const folder = join(tempFolder(), 'disk');
   mkdirSync(folder);
-  mkdirSync(readOnly);
   if (run('mount', '-t', 'tmpfs', '-o', `size=${bytes},mode=0700`, 'profile-lookup-test', folder) !== 0) {
     throw new Error('The file system could not be mounted.');
   }
-  afterAll(() => {
-    // A lazy unmount, because processes may still have files open.
-    run('umount', '-l', readOnly);
-    run('umount', '-l', folder);
-  });
+  // A lazy unmount, because processes may still have files open.
+  afterAll(() => run('umount', '-l', folder));
   const filler = join(folder, 'filler');
   const freeBytes = () => {
     const { bavail, bsize } = statfsSync(folder);
@@ -114,13 +108,6 @@ export function mountSmallDisk(bytes: number) {
     /** Fills the disk, but leaves this many bytes free. */
     fill: (leave = 0) => writeFileSync(filler, Buffer.alloc(Math.max(0, freeBytes() - leave))),
     empty: () => rmSync(filler),
-    /** Mounts the same files read-only at another path, which it returns. */
-    showReadOnly: () => {
-      if (run('mount', '--bind', folder, readOnly) + run('mount', '-o', 'remount,bind,ro', readOnly) !== 0) {
-        throw new Error('The file system could not be mounted a second time.');
-      }
-      return readOnly;
-    },
   };
 }
 

@@ -2,15 +2,15 @@ import { afterAll } from 'bun:test';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import type { Report } from '../../server/portal/services.ts';
+import { readConfig } from '../../shared/config/config.ts';
 import type { Deps } from '../../shared/deps.ts';
 import * as delivery from '../../shared/mail/delivery.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { testCertificate } from './network.ts';
 import { noteSecretsIn } from './secret-search.ts';
-import { testConfig } from './world.ts';
 
 /** The settings of a service of which no admin is told anything. */
-export const MAIL_CONFIG = testConfig({ MAIL_URL: 'file:/nowhere' });
+export const MAIL_CONFIG = readConfig({ MAIL_URL: 'file:/nowhere' });
 
 /** A message that a test server accepted; `raw` is the whole message with `\r\n` line ends. */
 export type ReceivedMail = { from: string; to: string[]; raw: string; session: SMTPServerSession };

@@ -80,7 +80,7 @@ export async function servePages(variables: Record<string, string> = {}, options
   const events: string[][] = [];
   const report: PortalServices['report'] = (...event) => void events.push(event.map(String));
   const services = createPortalServices(access, report, emptyLimits(clock));
-  const started = await serverOn({ ...access, clock }, undefined, { portal: services, ...options });
+  const started = await serverOn({ ...access, clock }, { portal: services, ...options });
   const server = { ...started, hide: namesOfIdentifiers(access.db).hide };
   const get = (path: string, cookie = '', headers: Record<string, string> = {}) =>
     fetchPage(server, path, { headers: { ...(cookie && { cookie }), ...headers } });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Actor, Person } from '../../shared/actor.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { type Config, readConfig } from '../../shared/config/config.ts';
+import { readConfig } from '../../shared/config/config.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
 import type { AppError } from '../../shared/errors.ts';
 import { openDatabase } from '../../shared/files/open.ts';
@@ -36,11 +36,6 @@ export function testClock(startMs = Date.parse('2026-01-01T00:00:00Z')): TestClo
   };
 }
 
-/** The configuration of an environment with only these variables. */
-export function testConfig(variables: Record<string, string> = {}): Config {
-  return readConfig(variables);
-}
-
 let empty: Buffer | undefined;
 
 /** Creates an empty database with the current schema unless it exists. Migrating a new file would take ten times as long. */
@@ -64,18 +59,12 @@ export function testDeps(
   const folder = tempFolder();
   const { variables, ...replaced } = changes;
   const databasePath = variables?.DATABASE_PATH ?? join(folder, 'profiles.db');
-  const config = testConfig({ DATABASE_PATH: databasePath, MAIL_URL: `file:${join(folder, 'mail')}`, ...variables });
+  const config = readConfig({ DATABASE_PATH: databasePath, MAIL_URL: `file:${join(folder, 'mail')}`, ...variables });
   createDatabase(databasePath);
   const db = openDatabase(databasePath, 'serve');
   db.$client.run('PRAGMA synchronous = OFF');
   afterAll(() => db.$client.close());
   return { ...createDeps(db, config), random: notedRandom, ...replaced, folder };
-}
-
-/** Dependencies on an existing database by another connection, which stays open. */
-export function depsBeside(config: Config): Deps {
-  const db = openDatabase(config.databasePath, 'serve');
-  return { ...createDeps(db, config), random: notedRandom };
 }
 
 /** An actor with this name on the machine with the database. */

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readTransport } from '../../../server/http/transport.ts';
-import { VARIABLES } from '../../../shared/config/config.ts';
+import { readConfig, VARIABLES } from '../../../shared/config/config.ts';
 import { exposureFault } from '../../../shared/config/values.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { runCommand } from '../../support/commands.ts';
-import { tempFolder, testConfig } from '../../support/world.ts';
+import { tempFolder } from '../../support/world.ts';
 
 const CERTIFICATES = join(PROJECT, 'test/support/certificates');
 
@@ -52,7 +52,7 @@ describe('config check', () => {
     const variables = { HOST: '0.0.0.0', PUBLIC_URL: 'http://lookup.example.org' };
     const { code, faults } = await check(variables);
     expect(code).toBe(2);
-    const config = testConfig(variables);
+    const config = readConfig(variables);
     expect(faults).toEqual([exposureFault(config) as string]);
     expect(() => readTransport(config)).toThrow(faults[0] as string);
     expect((await check({ ...variables, TRUSTED_PROXIES: '10.0.0.0/8' })).code).toBe(0);

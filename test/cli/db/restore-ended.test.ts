@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findAdmin, listAdmins, removeAdmin } from '../../../shared/admins.ts';
+import { readConfig } from '../../../shared/config/config.ts';
 import { openBare } from '../../../shared/db/connect.ts';
 import { createDeps, type Deps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
@@ -14,7 +15,7 @@ import { issue, moveByAdmin, request } from '../../support/keys.ts';
 import { addBackend, enrol, linkFor, registerAt, signIn } from '../../support/people.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { onBox, refusal, tempFolder, testConfig } from '../../support/world.ts';
+import { onBox, refusal, tempFolder } from '../../support/world.ts';
 
 // A restore with a database whose profiles, keys and people were ended since the backup was made.
 
@@ -28,7 +29,7 @@ const NAMES = ['ada', 'bob', 'cem', 'dan', 'eve'];
 async function withAccess<T>(db: string, act: (access: Deps) => T | Promise<T>): Promise<T> {
   const opened = openDatabase(db, 'fill');
   try {
-    const config = testConfig({ DATABASE_PATH: db, PUBLIC_URL: 'https://api.example.org', MAIL_URL: `file:${MAILS}` });
+    const config = readConfig({ DATABASE_PATH: db, PUBLIC_URL: 'https://api.example.org', MAIL_URL: `file:${MAILS}` });
     return await act(createDeps(opened, config));
   } finally {
     opened.$client.close();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { cleanEnvironment, commandEnvironment, fromSource, PROJECT, profilectlWords } from '../../support/cli.ts';
 import { type Answer, fetchPage } from '../../support/pages.ts';
 import { registerAt } from '../../support/people.ts';
-import { depsBeside, eventually, tempFolder, testConfig } from '../../support/world.ts';
+import { eventually, tempFolder, testDeps } from '../../support/world.ts';
 
 /** Starts the demo by this command and waits for its last line. */
 async function startDemo(TMPDIR: string, words: readonly string[]) {
@@ -85,7 +85,7 @@ test('the demo’s printed instructions let an owner and an admin sign in, and a
   expect([page.status, page.body]).toEqual([200, expect.stringContaining('Demo key')]);
 
   const [, database = ''] = /--db (\S+) keys list/.exec(printed) ?? [];
-  const access = depsBeside(testConfig({ DATABASE_PATH: database, PUBLIC_URL: url }));
+  const access = testDeps({ variables: { DATABASE_PATH: database, PUBLIC_URL: url } });
   const enrolment = lineWith('/developers/enrol#').trim();
   expect((await fetch(enrolment)).status).toBe(200);
   await registerAt(access, enrolment);

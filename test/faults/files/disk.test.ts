@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { faultOf } from '../../../shared/errors.ts';
@@ -352,7 +352,14 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
   test('a disk that becomes read-only: a running server continues, commands read, writes are refused with a sentence', async () => {
     const { disk, databasePath, secret, pending, variables, close } = await world();
     const server = await startServerProcess(variables);
-    const readOnly = { ...variables, DATABASE_PATH: join(disk.showReadOnly(), 'profiles.db') };
+    const mounted = tempFolder();
+    for (const words of [
+      ['mount', '--bind', disk.folder, mounted],
+      ['mount', '-o', 'remount,bind,ro', mounted],
+    ])
+      expect(Bun.spawnSync(words).success).toBe(true);
+    afterAll(() => Bun.spawnSync(['umount', '-l', mounted]));
+    const readOnly = { ...variables, DATABASE_PATH: join(mounted, 'profiles.db') };
     const commands = writers(pending, 1);
     for (const [words, stdin] of commands) {
       const done = await profilectl(words, { variables: readOnly, ...(stdin !== undefined && { stdin }) });

@@ -7,7 +7,7 @@ import { request } from '../../support/keys.ts';
 import { nextVersion, type ServerProcess, startServerProcess } from '../../support/machine.ts';
 import { ADA, fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
-import { depsBeside, tempFolder, testConfig } from '../../support/world.ts';
+import { tempFolder, testDeps } from '../../support/world.ts';
 
 // A page was opened before its server stopped, was upgraded or could not write. Afterwards its form still works,
 // without another sign-in and without typing again.
@@ -16,7 +16,7 @@ import { depsBeside, tempFolder, testConfig } from '../../support/world.ts';
 async function prepare() {
   const DATABASE_PATH = join(tempFolder(), 'profiles.db');
   openDatabase(DATABASE_PATH, 'serve').$client.close();
-  const access = depsBeside(testConfig({ DATABASE_PATH }));
+  const access = testDeps({ variables: { DATABASE_PATH } });
   await importLines(access, [ADA]);
   const identifier = await request(access, { profile: ADA.username });
   const headers = { cookie: signInOwner(access, ADA.id) };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { profilectlWords } from '../../support/cli.ts';
-import { get, type LogLine } from '../../support/http.ts';
+import { get } from '../../support/http.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { prepare } from '../../support/requests.ts';
@@ -105,7 +105,7 @@ function expectSaid(server: FaultyServer, failed: ReadonlySet<string>): void {
     .printed()
     .trimEnd()
     .split('\n')
-    .map((line): LogLine => JSON.parse(line));
+    .map((line): Record<string, unknown> => JSON.parse(line));
   const said = lines.filter(({ message, cause }) => message === 'A request failed.' && /SQLite/i.test(String(cause)));
   expect(new Set(said.map(({ requestId }) => requestId as string))).toEqual(new Set(failed));
   expect(lines.filter(({ message }) => /died|could not be started/.test(String(message)))).toEqual([]);

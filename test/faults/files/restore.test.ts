@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readConfig } from '../../../shared/config/config.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
@@ -9,7 +10,7 @@ import { HAS_STRACE } from '../../support/machine.ts';
 import { enrol } from '../../support/people.ts';
 import { jsonLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { tempFolder, testConfig } from '../../support/world.ts';
+import { tempFolder } from '../../support/world.ts';
 
 // A disk that fails once, at the system calls that `db restore` makes for the old database or the backup, at a random one
 // of each kind. Skipped, and listed as such, if strace is missing or not
@@ -28,7 +29,7 @@ async function makeWorld(): Promise<string> {
   const db = join(folder, 'profiles.db');
   const made = join(tempFolder(), 'profiles.db');
   const opened = openDatabase(made, 'fill');
-  const config = testConfig({ DATABASE_PATH: made, PUBLIC_URL: 'https://api.example.org' });
+  const config = readConfig({ DATABASE_PATH: made, PUBLIC_URL: 'https://api.example.org' });
   await enrol(createDeps(opened, config), 'Grace');
   expect((await runCommand(['tokens', 'add', 'backend', '--right', 'profiles', '--db', made])).code).toBe(0);
   expect((await runCommand(['db', 'backup', join(folder, 'backup.sqlite'), '--db', made])).code).toBe(0);

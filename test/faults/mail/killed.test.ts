@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { systemClock } from '../../../shared/clock.ts';
+import { readConfig } from '../../../shared/config/config.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { showKey } from '../../../shared/keys/view.ts';
@@ -9,7 +10,7 @@ import { mountSmallDisk, NO_MOUNT } from '../../support/machine.ts';
 import { sendDueMails, startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { testConfig, testDeps } from '../../support/world.ts';
+import { testDeps } from '../../support/world.ts';
 
 // Mails without a secret, with real processes and mail servers: each promised mail arrives, whatever is killed.
 
@@ -73,7 +74,7 @@ test.skipIf(NO_MOUNT !== null)(
     const databasePath = `${disk.folder}/profiles.db`;
     const db = openDatabase(databasePath, 'serve');
     afterAll(() => db.$client.close());
-    const deps = createDeps(db, testConfig(variablesOf(databasePath, smtp.url)));
+    const deps = createDeps(db, readConfig(variablesOf(databasePath, smtp.url)));
     insertProfile(db);
     const identifier = await request(deps);
     db.$client.run(

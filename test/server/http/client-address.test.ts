@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { blockOf, clientAddress, normaliseAddress, proxyCheck } from '../../../server/http/transport.ts';
-import { testConfig } from '../../support/world.ts';
+import { readConfig } from '../../../shared/config/config.ts';
 
-const proxies = testConfig({ TRUSTED_PROXIES: '127.0.0.1,::1,10.0.0.0/8,2001:db8:ffff::/48' }).trustedProxies;
+const proxies = readConfig({ TRUSTED_PROXIES: '127.0.0.1,::1,10.0.0.0/8,2001:db8:ffff::/48' }).trustedProxies;
 
 describe('the IP address of the client', () => {
   const cases: [string, string, string | null, string][] = [

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { readTransport, refusePlainHttp } from '../../../server/http/transport.ts';
 import { startServer } from '../../../server/main.ts';
+import { readConfig } from '../../../shared/config/config.ts';
 import { faultOf } from '../../../shared/errors.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { expectRefusal, prepare } from '../../support/requests.ts';
-import { testConfig, testDeps } from '../../support/world.ts';
+import { testDeps } from '../../support/world.ts';
 
 const PUBLIC_URL = 'https://api.example.org';
 
@@ -70,7 +71,7 @@ const REQUESTS: [
 ];
 
 test.each(REQUESTS)('%s: the scheme counts as trusted proxies state it', (_name, variables, requests) => {
-  const transport = readTransport(testConfig(variables));
+  const transport = readTransport(readConfig(variables));
   const isServed = (headers: Record<string, string>) =>
     faultOf(() => refusePlainHttp(transport, '127.0.0.1', new Headers(headers))) === null;
   expect(requests.map(([headers]) => [headers, isServed(headers)])).toEqual(requests);

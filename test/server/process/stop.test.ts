@@ -102,7 +102,7 @@ describe('stopping', () => {
 
   test('for a second, requests on old and new connections are answered as usual, with Connection: close', async () => {
     const deps = { ...testDeps(), clock: testClock() };
-    const server = await serverOn(deps, DRAIN_MS);
+    const server = await serverOn(deps, { drainMs: DRAIN_MS });
     const secret = await prepare(deps);
     insertLargeProfile(deps.db);
     const [old, slow] = [await slowClient(server.port), await slowClient(server.port)];
@@ -137,7 +137,7 @@ describe('stopping', () => {
     const drainMs = 100;
     /** What connections at the end of that time are answered; null if the server has waited long enough for them. */
     const answersAtEnd = async () => {
-      const server = await serverOn(deps, drainMs);
+      const server = await serverOn(deps, { drainMs });
       const opened = await Promise.all(Array.from({ length: 4 }, () => slowClient(server.port)));
       const beganAtMs = performance.now();
       const stopped = server.stop();

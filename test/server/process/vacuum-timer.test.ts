@@ -55,7 +55,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 
 test('a server runs VACUUM once after an erasure, and answers every lookup while it runs', async () => {
   const { deps, secret, words } = await world(1_000);
-  const server = await serverOn(deps, undefined, { vacuum: { command: words, everyMs: 5 } });
+  const server = await serverOn(deps, { vacuum: { command: words, everyMs: 5 } });
   let lookups = 0;
   while (messages(server, /vacuumed/).length === 0) {
     const answer = await get(server, `/api/lookup/uid/${11 + (lookups++ % 900)}`, secret);
@@ -147,7 +147,7 @@ test('if an upgrade removed the program of a running server, the log says to res
 test('a stopping server ends a running VACUUM, and logs no failure', async () => {
   const { deps } = await world();
   const { words, runs } = program(deps.folder, 'setInterval(() => {}, 1_000);');
-  const server = await serverOn(deps, undefined, { vacuum: { command: words, everyMs: 1 } });
+  const server = await serverOn(deps, { vacuum: { command: words, everyMs: 1 } });
   await until(() => runs() === 1);
   await server.stop();
   const pid = Number(readFileSync(join(deps.folder, 'runs'), 'utf8'));
@@ -158,7 +158,7 @@ test('a stopping server ends a running VACUUM, and logs no failure', async () =>
 test('a child process empties the write-ahead log when it has grown long, and no connection of the server does', async () => {
   const { deps, secret, words } = await world();
   const logBytes = () => statSync(`${deps.config.databasePath}-wal`).size;
-  const server = await serverOn(deps, undefined, { vacuum: { command: words, everyMs: 60_000 } });
+  const server = await serverOn(deps, { vacuum: { command: words, everyMs: 60_000 } });
   deps.db.$client.run("INSERT INTO facts (name, value) VALUES ('of a test', ?)", ['x'.repeat(18_000_000)]);
   expect(logBytes()).toBeGreaterThan(18_000_000);
   await until(() => logBytes() < 1_000_000);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { readConfig } from '../../../shared/config/config.ts';
 import { createMailDeps } from '../../../shared/deps.ts';
 import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { TEST_CA } from '../../support/network.ts';
-import { testConfig } from '../../support/world.ts';
 import { FROM, readMail, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
 const ACCEPTED = { outcome: 'accepted' } as const;
@@ -24,7 +24,7 @@ describe('a mail server receives', () => {
     ['http://[::1]:3000', '[ipv6:::1]'],
   ])('the host of PUBLIC_URL %s in EHLO', async (PUBLIC_URL, host) => {
     const smtp = await startSmtp();
-    const mailer = await createMailDeps(testConfig({ PUBLIC_URL, MAIL_URL: smtp.url, MAIL_FROM: FROM })).mailer();
+    const mailer = await createMailDeps(readConfig({ PUBLIC_URL, MAIL_URL: smtp.url, MAIL_FROM: FROM })).mailer();
     expect(await mailer?.send(sampleMail())).toEqual(ACCEPTED);
     expect(smtp.received.map(({ session }) => session.hostNameAppearsAs)).toEqual([host]);
   });
