@@ -20,6 +20,7 @@ import { openTerminal, runCommand } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
+import { countRows, ownerOf, signedIn, ticketFor } from '../../support/people.ts';
 import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { onBox, testDeps } from '../../support/world.ts';
@@ -58,22 +59,26 @@ describe('db backup', () => {
     expect(readLastBackup(deps.db.$client)).toEqual({ at: expect.stringMatching(/Z$/), file });
   });
 
-  test('has no sign-ins and no waiting mails, not even in unused parts of the file', async () => {
+  test('has no sign-ins, no one-time secrets and no waiting mails, not even in unused parts of the file', async () => {
     const { deps, folder, backup } = await world();
+    signedIn(deps, ownerOf(7), { address: '192.0.2.7', agent: 'The agent in a sign-in' });
+    ticketFor(deps, 7);
     const rejected = await request(deps, { profile: 'Ada' });
     moveAndNotify(deps, 'reject', {
       identifier: rejected,
       reason: 'The reason in a waiting mail.',
       by: onBox('admin'),
     });
-    expect(deps.db.$client.query('SELECT count(*) FROM mails').values()).toEqual([[1]]);
+    const tables = ['sign_ins', 'tickets', 'mails'];
+    expect(tables.map((table) => countRows(deps.db, table))).toEqual([1, 1, 1]);
     const file = join(folder, 'copy.db');
     expect((await backup(file)).code).toBe(0);
-    const copy = openBare(file, 'read');
-    expect(copy.query('SELECT count(*) FROM mails').values()).toEqual([[0]]);
-    copy.close();
+    using copy = openBare(file, 'read');
+    for (const table of tables) expect(copy.query(`SELECT * FROM ${table}`).all()).toEqual([]);
+    const bytes = readFileSync(file, 'latin1');
     // Once in the history.
-    expect(readFileSync(file, 'latin1').split('The reason in a waiting mail').length).toBe(2);
+    expect(bytes.split('The reason in a waiting mail').length).toBe(2);
+    expect(bytes).not.toContain('The agent in a sign-in');
   });
 
   test('refuses a name at which another backup is being made, or was killed', async () => {

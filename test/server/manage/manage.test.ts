@@ -3,7 +3,7 @@ import { settleBackground } from '../../../server/background.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { FAILURES } from '../../../shared/throttle.ts';
 import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts';
-import { get, startTestServer } from '../../support/http.ts';
+import { get } from '../../support/http.ts';
 import { servePages, signInOwner } from '../../support/pages.ts';
 import { addBackend } from '../../support/people.ts';
 import { expectRefusal, expectRefused } from '../../support/requests.ts';
@@ -170,13 +170,6 @@ test('the log has the route, but never a token or a path that was sent', async (
     ['/manage/*', 404],
   ]);
   expect(JSON.stringify(server.log)).not.toMatch(/plp_\w{8}_|a-secret-path/);
-});
-
-test('with DEVELOPER_PLATFORM=off all paths are unknown; with on they are not', async () => {
-  const off = await startTestServer({ variables: { DEVELOPER_PLATFORM: 'off' } });
-  await expectRefusal(await get(off, '/manage/v1/me'), 404);
-  const on = await startTestServer();
-  await expectRefused(await call(on, '/manage/v1/me', null), 401, 'no_credentials');
 });
 
 describe('on a public host name, behind a proxy', async () => {
