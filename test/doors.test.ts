@@ -12,10 +12,10 @@ import { keyHistory, showKey } from '../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, REQUEST_DECISIONS } from '../shared/operations.ts';
 import { normaliseText } from '../shared/text.ts';
+import { unescaped } from './support/forms.ts';
 import { DESCRIPTION, keyIn, keysListed } from './support/keys.ts';
 import { type Answer, adminPages, signInOwner } from './support/pages.ts';
 import { insertProfile } from './support/profiles.ts';
-import { unescaped } from './support/readable.ts';
 import { eventually, onBox } from './support/world.ts';
 
 // Every operation of the table through every door: what people type is accepted or refused, and stored, alike. A new entry needs

@@ -134,7 +134,6 @@ async function runAll(folder: string): Promise<void> {
     await check('binary', ['cli/build.ts', binary, BUILT_COMMIT]);
     const { SEED } = await import('./support/rounds.ts');
     const env = { TEST_BINARY: binary, TEST_SEED: `${SEED}`, ...(mode === '--long' && { TEST_LONG: '1' }) };
-    say(`TEST_SEED=${SEED}`);
     await runTests(kept, env, [ALONE]);
     // Loaded only now, because it needs the packages. Tests that need a browser that did not start fail by themselves.
     const { hasChromium, serveChromium } = await import('./browser/chromium.ts');

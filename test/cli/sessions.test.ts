@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Deps } from '../../shared/deps.ts';
 import { runCommand } from '../support/commands.ts';
-import { IS_RECORDING, namesOfIdentifiers } from '../support/readable.ts';
+import { IS_RECORDING, namesOfIdentifiers } from '../support/recorded.ts';
 import { testDeps } from '../support/world.ts';
 
 // Each file of sessions/ has sessions with the commands of one noun: `# what it shows`, and then `$ profilectl …` lines, which

@@ -1,4 +1,3 @@
-import { basename, join } from 'node:path';
 import type { ServerOptions } from '../../server/main.ts';
 import { createPortalServices, type PortalServices } from '../../server/portal/services.ts';
 import { findAdmin } from '../../shared/admins.ts';
@@ -7,10 +6,11 @@ import type { Deps } from '../../shared/deps.ts';
 import { faultOf } from '../../shared/errors.ts';
 import { keyRevision } from '../../shared/keys/record.ts';
 import { dayOf, eachOutcome, prepareUsageRows } from '../../shared/usage/usage.ts';
+import { type Changes, filledIn, unescaped } from './forms.ts';
 import { serverOn } from './http.ts';
 import { countingCodes, enrol, ownerOf, signedIn } from './people.ts';
 import { insertProfile } from './profiles.ts';
-import { type Changes, filledIn, namesOfIdentifiers, readable, recordingIn, unescaped } from './readable.ts';
+import { namesOfIdentifiers } from './recorded.ts';
 import { noteCookies } from './secret-search.ts';
 import { emptyLimits } from './storage.ts';
 import { testClock, testDeps } from './world.ts';
@@ -155,21 +155,4 @@ export function useKey({ db, clock }: Deps, identifier: string, days: number, ma
 export function storedIn(db: ServedPages['access']['db'], tables: readonly string[]): string {
   const rows = tables.map((table) => db.$client.query(`SELECT * FROM ${table}`).all());
   return JSON.stringify([...rows, db.$client.query('SELECT id, identifier, kind FROM mails').all()]);
-}
-
-/**
- * Returns a function that compares what a person sees of a response with what is recorded under a title in the folder `recorded`
- * beside the test file. `part` is `body` for the page with its head and foot.
- */
-export function pageRecorder(testFile: string) {
-  const record = recordingIn(join(testFile, '../recorded', `${basename(testFile, '.test.ts')}.txt`));
-  return (title: string, answer: Answer, part: 'main' | 'body' = 'main'): void => {
-    const { status, refusal, location, body, hide } = answer;
-    const head = [status, ...(refusal === null ? [] : [refusal]), ...(location === null ? [] : [`to ${location}`])];
-    const page = body.includes('<main') ? `\n${readable(body, part)}` : '';
-    const stable = page
-      .replace(/\/(sessions|passkeys)\/[\w-]+(?=\/)/g, '/$1/<number>')
-      .replace(/127\.0\.0\.1:\d{4,}/g, '127.0.0.1:<port>');
-    record(title, hide(`${head.join(' ')}${stable}`));
-  };
 }

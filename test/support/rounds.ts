@@ -1,6 +1,10 @@
 import fc from 'fast-check';
+import { sourceCommit } from '../../shared/version.ts';
 
-// Random numbers for tests, and the number of repetitions of random tests.
+// Random numbers for tests, and the number of repetitions of random tests. bunfig.toml loads this before the first test file of each
+// process.
+
+process.env.TZ = 'UTC';
 
 /** The seed of all random numbers in tests: TEST_SEED, or a new one for each process. A run prints it. */
 export const SEED = Number(process.env.TEST_SEED ?? crypto.getRandomValues(new Int32Array(1))[0]);
@@ -35,3 +39,16 @@ export const ANY_CHARACTER = fc.nat(0x10ffff - 0x800).map(
     return code < 0xd800 ? code : code - 0x800;
   },
 );
+
+// Every property and sample of fast-check starts from the seed; a property has 25 runs unless it says how many.
+fc.configureGlobal({ seed: SEED, numRuns: rounds(25) });
+if (process.env.TEST_SEED === undefined) process.stderr.write(`TEST_SEED=${SEED}\n`);
+
+// As in the binary, the commit is known: git, which takes as long as many tests, is asked at most once in a process.
+let commit: string | undefined;
+Object.defineProperty(globalThis, 'BUILD_COMMIT', {
+  get: () => {
+    commit ??= sourceCommit();
+    return commit;
+  },
+});

@@ -82,13 +82,13 @@ export async function refusal(act: Promise<unknown> | (() => unknown)): Promise<
   throw new Error('It was not refused.');
 }
 
-/** Polls until there is a result that is neither empty nor false, for at most 20 seconds, and returns it. `sofar` is for the error. */
-export async function eventually<T>(read: () => T | Promise<T>, sofar = () => ''): Promise<T> {
+/** Polls until there is a result that is neither empty nor false, for at most 20 seconds, and returns it. `soFar` is for the error. */
+export async function eventually<T>(read: () => T | Promise<T>, soFar = () => ''): Promise<T> {
   const deadline = performance.now() + 20_000;
   for (;;) {
     const found = await read();
     if (found) return found;
-    if (performance.now() > deadline) throw new Error(`This did not happen within 20 seconds. ${sofar()}`);
+    if (performance.now() > deadline) throw new Error(`This did not happen within 20 seconds. ${soFar()}`);
     await Bun.sleep(10);
   }
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment } from '../../support/cli.ts';
+import { unescaped } from '../../support/forms.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { unescaped } from '../../support/readable.ts';
 import { prepare } from '../../support/requests.ts';
 
 const server = await startTestServer();

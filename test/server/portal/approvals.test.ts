@@ -4,9 +4,10 @@ import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { issue, mailedSecrets, request } from '../../support/keys.ts';
 import { type ReceivedMail, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
-import { ADA, adminPages, pageRecorder } from '../../support/pages.ts';
+import { ADA, adminPages } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { eventually, onBox } from '../../support/world.ts';
+import { pageRecorder } from './readable.ts';
 
 // Approvals go on after their form was answered, and pages show how far they are; requests decided on together are decided on
 // each by itself.

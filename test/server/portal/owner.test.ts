@@ -11,7 +11,6 @@ import {
   type Answer,
   BEA,
   type Form,
-  pageRecorder,
   type ServedPages,
   sentAgain,
   servePages,
@@ -22,6 +21,7 @@ import {
 import { importLines } from '../../support/profiles.ts';
 import { use } from '../../support/storage.ts';
 import { eventually, onBox } from '../../support/world.ts';
+import { pageRecorder } from './readable.ts';
 
 // What owners see of their keys is recorded; what their forms store is asserted.
 

@@ -1,16 +1,10 @@
 import { expect, test } from 'bun:test';
 import { addAdmin, listAdmins } from '../../../shared/admins.ts';
 import { type Authenticator, createAuthenticator } from '../../support/authenticator.ts';
-import {
-  type Answer,
-  adminPages,
-  pageRecorder,
-  passkeyOptionsOn,
-  type ServedPages,
-  servePages,
-} from '../../support/pages.ts';
+import { type Answer, adminPages, passkeyOptionsOn, type ServedPages, servePages } from '../../support/pages.ts';
 import { secretOf } from '../../support/people.ts';
 import { onBox } from '../../support/world.ts';
+import { pageRecorder } from './readable.ts';
 
 // How admins register passkeys and sign in by them, on pages.
 

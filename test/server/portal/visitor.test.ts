@@ -3,9 +3,10 @@ import { addAdmin } from '../../../shared/admins.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { issue } from '../../support/keys.ts';
-import { ADA, type Answer, pageRecorder, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
+import { ADA, type Answer, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
 import { countRows, secretOf, ticketFor } from '../../support/people.ts';
 import { onBox } from '../../support/world.ts';
+import { pageRecorder } from './readable.ts';
 
 // What everybody sees: the start page, the ways in, one's sessions, and refusals; and what becomes of a found secret.
 
