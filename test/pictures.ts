@@ -96,7 +96,7 @@ async function openOwnersKey(demo: Demo, page: Page): Promise<void> {
   await page.locator('main form button').first().click();
   await page.goto(`${demo.url}/developers/keys`);
   await page.locator('a[href*="/developers/keys/"]:not([href$="/new"])').first().click();
-  // The server saves usage every nine seconds.
+  // The server saves usage every second.
   await page.waitForFunction(
     `/not used yet|never used/.test(document.body.innerText) ? (location.reload(), false) : true`,
     null,
