@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import { AppError } from './errors.ts';
 
-/** How many keys each generation of a throttle holds: the latest 8 192 keys are remembered, and 16 384 at most. */
+/** How many keys each generation of a throttle holds: the latest 4 096 keys are remembered, and 8 192 at most. */
 const MAX_KEYS = 4_096;
 
 /** At most `quota` events in any window of `windowMs` for each key, counted in memory by the monotonic clock. */
