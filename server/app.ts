@@ -1,13 +1,55 @@
 import { Elysia } from 'elysia';
+import { isReady } from '../shared/db/migrate.ts';
+import { openReader } from '../shared/db/reader.ts';
+import type { Deps } from '../shared/deps.ts';
+import { prepareVerifier } from '../shared/keys/verify.ts';
+import { openLimits } from '../shared/limits/limits.ts';
+import { readStored } from '../shared/limits/stored.ts';
+import { prepareLeaderboard } from '../shared/profiles/board.ts';
+import { prepareLookup } from '../shared/profiles/lookup.ts';
+import { createCodeDesk } from '../shared/sign-in/codes.ts';
+import { createFailureThrottle } from '../shared/throttle.ts';
+import { createUsage } from '../shared/usage/usage.ts';
 import { api } from './api/api.ts';
 import { health, securityContact } from './api/health.ts';
 import { metrics } from './api/metrics.ts';
+import { createBackground } from './background.ts';
 import { documents } from './docs/routes.ts';
-import { transport } from './http/every-request.ts';
+import { requestIds, transport } from './http/every-request.ts';
 import { refuseRest } from './http/other-requests.ts';
+import type { Transport } from './http/transport.ts';
 import { manage } from './manage/app.ts';
+import { type Log, reportTo } from './observability/log.ts';
+import { createMetrics } from './observability/metrics.ts';
 import { pages } from './portal/app.ts';
 import type { Service } from './service.ts';
+
+/** Prepares everything for answering requests. */
+export function createService(deps: Deps, transport: Transport, log: Log): Service {
+  const { db, clock, config } = deps;
+  const reader = openReader(config.databasePath);
+  return {
+    deps,
+    transport,
+    reader,
+    log,
+    report: reportTo(log),
+    connections: null,
+    nextRequestId: requestIds(deps.random),
+    verify: prepareVerifier(reader, clock),
+    usage: createUsage(clock),
+    throttle: createFailureThrottle(clock),
+    limits: openLimits(clock, readStored(reader.sqlite)),
+    metrics: config.metricsToken === null ? null : createMetrics(deps),
+    lookup: prepareLookup(reader),
+    leaderboard: prepareLeaderboard(reader),
+    isReady: () => isReady(db.$client),
+    background: createBackground(),
+    formThrottles: new Map(),
+    codes: createCodeDesk(clock),
+    isStopping: false,
+  };
+}
 
 /**
  * The application, with all routes. Each area applies the plugins of `http/` that its requests pass before their

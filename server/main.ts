@@ -2,14 +2,13 @@ import { closeReader } from '../shared/db/reader.ts';
 import type { Deps } from '../shared/deps.ts';
 import { diskWarning } from '../shared/files/disk.ts';
 import { lockForServing } from '../shared/files/open.ts';
-import { createApp } from './app.ts';
+import { createApp, createService } from './app.ts';
 import { stopBackground } from './background.ts';
-import { refuseUnroutable } from './http/every-request.ts';
+import { refuseUncaught, refuseUnroutable } from './http/every-request.ts';
 import { isRoutable, readTransport } from './http/transport.ts';
 import { type Listener, listen } from './listen.ts';
-import { createLog, type LogOutput, openLogOutput, reportTo } from './observability/log.ts';
-import type { PortalServices } from './portal/services.ts';
-import { createService, refuseUncaught, type Service } from './service.ts';
+import { createLog, type LogOutput, openLogOutput } from './observability/log.ts';
+import type { Service } from './service.ts';
 import { startSavingCounts } from './upkeep/counts.ts';
 import { startOutboxTimer } from './upkeep/outbox.ts';
 import type { Repeating } from './upkeep/repeating.ts';
@@ -22,6 +21,8 @@ export type RunningServer = {
   /** Without a trailing slash: `http://127.0.0.1:3000`. */
   url: string;
   port: number;
+  /** What answers the requests. */
+  service: Service;
   /**
    * Answers everything for one more second (1.5 s over TLS), closing each connection with its response. Then accepts no more
    * connections, waits up to 10 s for in-flight requests and up to 10 s for mails and approvals, writes the quotas, and releases
@@ -30,9 +31,8 @@ export type RunningServer = {
   stop: () => Promise<void>;
 };
 
-/** How to start a server; tests shorten the drain and pass their own portal. */
+/** How to start a server; tests shorten the drain. */
 export type ServerOptions = {
-  portal?: PortalServices;
   /** Instead of the configured port; 0 is any free one. */
   port?: number;
   /** How long the listener drains. */
@@ -68,7 +68,7 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
     listener = listen(config, options.port ?? config.port, answering, options.drainMs);
     // With PORT=0 the system selects the port, so the public URL is known only now.
     const publicUrl = config.publicUrl.endsWith(':0') ? listener.url : config.publicUrl;
-    made = createService({ ...deps, config: { ...config, publicUrl } }, transport, log, options.portal);
+    made = createService({ ...deps, config: { ...config, publicUrl } }, transport, log);
     service = made;
     made.connections = listener.server;
     app = createApp(made);
@@ -92,17 +92,17 @@ function runUntilStopped(
   vacuum: VacuumOptions | undefined,
   release: () => void,
 ): RunningServer {
-  const { deps, log, portal } = service;
+  const { deps, log } = service;
   const timers: readonly Repeating[] = [
-    startOutboxTimer({ deps, log }, portal),
+    startOutboxTimer(service),
     ...(vacuum === undefined ? [] : [startVacuumTimer(deps, log, vacuum), startLogTimer(deps, log, vacuum)]),
   ];
-  const counts = startSavingCounts(deps.config.databasePath, service, reportTo(log));
+  const counts = startSavingCounts(service);
   const stop = async () => {
     log.event('info', 'Stopping: finishing requests in flight.');
-    portal.isStopping = true;
+    service.isStopping = true;
     await Promise.all([listener.stop(), ...timers.map((timer) => timer.stop())]);
-    await Promise.all([stopBackground(portal.background), counts.stop()]);
+    await Promise.all([stopBackground(service.background), counts.stop()]);
     closeReader(service.reader);
     log.event('info', 'Stopped.');
     await output.drain();
@@ -112,6 +112,7 @@ function runUntilStopped(
   return {
     url: listener.url,
     port: listener.port,
+    service,
     stop: () => {
       stopped ??= stop();
       return stopped;

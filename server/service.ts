@@ -1,58 +1,68 @@
-import { isReady } from '../shared/db/migrate.ts';
-import { openReader } from '../shared/db/reader.ts';
+import type { Reader } from '../shared/db/reader.ts';
 import type { Deps } from '../shared/deps.ts';
-import { prepareVerifier } from '../shared/keys/verify.ts';
-import { openLimits } from '../shared/limits/limits.ts';
-import { readStored } from '../shared/limits/stored.ts';
-import { prepareLeaderboard } from '../shared/profiles/board.ts';
-import { prepareLookup } from '../shared/profiles/lookup.ts';
-import { createFailureThrottle } from '../shared/throttle.ts';
-import { createUsage } from '../shared/usage/usage.ts';
-import { refuse } from './http/answers.ts';
-import { requestIds } from './http/every-request.ts';
-import type { Serving } from './http/serving.ts';
+import type { ErrorCode } from '../shared/errors.ts';
+import type { VerifiedKey, Verifier } from '../shared/keys/verify.ts';
+import type { Limits } from '../shared/limits/limits.ts';
+import type { Leaderboard } from '../shared/profiles/board.ts';
+import type { Lookup } from '../shared/profiles/lookup.ts';
+import type { CodeDesk } from '../shared/sign-in/codes.ts';
+import type { Throttle } from '../shared/throttle.ts';
+import type { Usage } from '../shared/usage/usage.ts';
+import type { Background } from './background.ts';
+import type { Quota } from './http/quota.ts';
 import type { Transport } from './http/transport.ts';
-import { type Log, reportTo } from './observability/log.ts';
-import { createMetrics } from './observability/metrics.ts';
-import { createPortalServices, type PortalServices } from './portal/services.ts';
+import type { Log, Report } from './observability/log.ts';
+import type { Metrics } from './observability/metrics.ts';
 
-/** Everything that answers requests. */
-export type Service = Serving & {
-  portal: PortalServices;
+/** The part of Bun's server that knows connections: their remote address, and their idle timeout in seconds. */
+type Connections = {
+  requestIP: (request: Request) => { address: string } | null;
+  timeout: (request: Request, seconds: number) => void;
 };
 
-/** Prepares everything for answering requests. `givenPortal` is that of a test, which closes it. */
-export function createService(deps: Deps, transport: Transport, log: Log, givenPortal?: PortalServices): Service {
-  const { db, clock, config } = deps;
-  const reader = openReader(config.databasePath);
-  const limits = givenPortal?.limits ?? openLimits(clock, readStored(reader.sqlite));
-  return {
-    deps,
-    transport,
-    reader,
-    log,
-    connections: null,
-    nextRequestId: requestIds(deps.random),
-    verify: prepareVerifier(reader, clock),
-    usage: createUsage(clock),
-    throttle: createFailureThrottle(clock),
-    limits,
-    metrics: config.metricsToken === null ? null : createMetrics(deps),
-    lookup: prepareLookup(reader),
-    leaderboard: prepareLeaderboard(reader),
-    isReady: () => isReady(db.$client),
-    portal: givenPortal ?? createPortalServices(deps, reportTo(log), limits),
-  };
-}
+/** What the plugins and routes of the application use. */
+export type Service = {
+  deps: Deps;
+  transport: Transport;
+  reader: Reader;
+  log: Log;
+  report: Report;
+  nextRequestId: () => string;
+  verify: Verifier;
+  throttle: Throttle;
+  limits: Limits;
+  usage: Usage;
+  /** Null if METRICS_TOKEN is unset. */
+  metrics: Metrics | null;
+  lookup: Lookup;
+  leaderboard: Leaderboard;
+  isReady: () => boolean;
+  /** Null until the server listens. */
+  connections: Connections | null;
+  background: Background;
+  /** How often each IP address has sent the forms that strangers can send, by their routes. */
+  formThrottles: Map<string, Throttle>;
+  /** What is counted about requests for sign-in codes, and the mails being sent. */
+  codes: CodeDesk;
+  /** Once true, no approval may start. */
+  isStopping: boolean;
+};
 
-/**
- * Answers a request for which the application itself threw, which should never happen. The request is unknown here, so the
- * response and the log have a new id.
- */
-export function refuseUncaught({ nextRequestId, log, deps }: Service, error: unknown): Response {
-  const requestId = nextRequestId();
-  const { response } = refuse(deps.config.databasePath, error, null);
-  response.headers.set('X-Request-Id', requestId);
-  log.event('error', 'A request failed.', { requestId, cause: error });
-  return response;
-}
+/** The state of a request, filled in by the plugins that it passes. */
+export type RequestState = {
+  readonly requestId: string;
+  /** By the monotonic clock. */
+  readonly startedAtMs: number;
+  readonly method: string;
+  /** The IP address at the other end of the connection. */
+  readonly peer: string;
+  /** The client's IP address, behind trusted proxies. */
+  readonly address: string;
+  /** The path of the request's route, for log and metrics; null if no route matches. */
+  template: string | null;
+  /** Null until the key is verified. */
+  key: VerifiedKey | null;
+  quota: Quota | null;
+  /** Null unless the request was refused. */
+  refusal: ErrorCode | null;
+};

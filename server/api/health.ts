@@ -6,18 +6,18 @@ import { AppError } from '../../shared/errors.ts';
 import { isMailAddress } from '../../shared/mail/address.ts';
 import type { Answer } from '../http/answers.ts';
 import { transport } from '../http/every-request.ts';
-import type { Serving } from '../http/serving.ts';
+import type { Service } from '../service.ts';
 
 const OK: Answer = { body: JSON.stringify({ status: 'ok' } satisfies z.infer<typeof Health>) };
 
 /** `/healthz` and `/readyz`, which throws `not_ready` unless the database is open and has the current schema. */
-export function health(serving: Serving) {
+export function health(service: Service) {
   const ready = () => {
-    if (!serving.isReady()) throw new AppError('not_ready');
+    if (!service.isReady()) throw new AppError('not_ready');
     return OK;
   };
   return new Elysia({ name: 'health' })
-    .use(transport(serving))
+    .use(transport(service))
     .get('/healthz', () => OK)
     .get('/readyz', ready);
 }
@@ -26,13 +26,13 @@ export function health(serving: Serving) {
 const EXPIRES_AFTER_DAYS = 180;
 
 /** `/.well-known/security.txt`: the contact for vulnerability reports (RFC 9116); 404 without CONTACT. */
-export function securityContact(serving: Serving) {
-  const app = new Elysia({ name: 'security-contact' }).use(transport(serving));
-  const { contact } = serving.deps.config;
-  return contact === null ? app : app.get('/.well-known/security.txt', () => contactFile(serving, contact));
+export function securityContact(service: Service) {
+  const app = new Elysia({ name: 'security-contact' }).use(transport(service));
+  const { contact } = service.deps.config;
+  return contact === null ? app : app.get('/.well-known/security.txt', () => contactFile(service, contact));
 }
 
-function contactFile({ deps: { clock } }: Serving, contact: string): Answer {
+function contactFile({ deps: { clock } }: Service, contact: string): Answer {
   const midnight = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
   const expires = isoTime(midnight + EXPIRES_AFTER_DAYS * DAY_MS);
   const lines = [

@@ -3,17 +3,17 @@ import { PAGE_BOUNDS } from '../../shared/profiles/board.ts';
 import { operation } from '../docs/operation.ts';
 import type { Answer } from '../http/answers.ts';
 import { queryOf, queryParameters, type WholeNumber, wholeNumber } from '../http/parameters.ts';
-import type { Serving } from '../http/serving.ts';
 import { withPermission } from '../http/with-key.ts';
+import type { Service } from '../service.ts';
 
 /** `/api/leaderboard?limit=&offset=`: one page, with a Link header to the next and the previous page (RFC 8288). */
-export function leaderboard(serving: Serving) {
+export function leaderboard(service: Service) {
   const page = ({ request }: { request: Request }) => {
-    const { body, headers } = pageOf(serving, queryOf(request));
+    const { body, headers } = pageOf(service, queryOf(request));
     return { body, headers };
   };
   return new Elysia({ name: 'leaderboard' })
-    .use(withPermission(serving, 'api.leaderboard'))
+    .use(withPermission(service, 'api.leaderboard'))
     .get('/api/leaderboard', page, PAGE);
 }
 
@@ -41,7 +41,7 @@ const PAGE = operation({
   headers: ['Link'],
 });
 
-function pageOf({ leaderboard, deps }: Serving, query: string): Answer {
+function pageOf({ leaderboard, deps }: Service, query: string): Answer {
   const parameters = queryParameters(query, ['limit', 'offset']);
   const limit = wholeNumber(parameters, 'limit', LIMIT);
   const offset = wholeNumber(parameters, 'offset', OFFSET);

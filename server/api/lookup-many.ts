@@ -3,8 +3,8 @@ import { type LookupQuery, parseUid } from '../../shared/profiles/lookup.ts';
 import { operation } from '../docs/operation.ts';
 import { queryOf, queryValues } from '../http/parameters.ts';
 import { admit } from '../http/quota.ts';
-import type { RequestState, Serving } from '../http/serving.ts';
 import { admitted, withPermission } from '../http/with-key.ts';
+import type { RequestState, Service } from '../service.ts';
 import { UID } from './lookup.ts';
 
 /** The maximum number of names in a batch lookup, of all kinds together. */
@@ -13,15 +13,15 @@ export const MANY_MAX = 100;
 const PARAMETERS = ['username', 'uid', 'authid'] as const;
 
 /** `/api/lookup`: up to a hundred profiles in one response. Each distinct query counts as one request. */
-export function lookupMany(serving: Serving) {
+export function lookupMany(service: Service) {
   const profiles = ({ request, state }: { request: Request; state: RequestState }) => {
     const queries = queriesOf(request);
-    admit(serving.limits, admitted(state).quota, queries.length);
-    const body = serving.lookup.many(queries);
+    admit(service.limits, admitted(state).quota, queries.length);
+    const body = service.lookup.many(queries);
     return { body };
   };
   return new Elysia({ name: 'lookup-many' })
-    .use(withPermission(serving, 'api.lookup', 'by route'))
+    .use(withPermission(service, 'api.lookup', 'by route'))
     .get('/api/lookup', profiles, MANY);
 }
 

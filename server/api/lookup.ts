@@ -6,22 +6,22 @@ import { operation } from '../docs/operation.ts';
 import type { Answer } from '../http/answers.ts';
 import { pathParameter, queryOf, refuseParameters } from '../http/parameters.ts';
 import { publicPath } from '../http/public-path.ts';
-import type { Serving } from '../http/serving.ts';
 import { withPermission } from '../http/with-key.ts';
+import type { Service } from '../service.ts';
 
 /** The part of Elysia's context that lookups use; its own `params` are not decoded strictly. */
 type LookupContext = { request: Request; path: string; route: string };
 
 /** `/api/lookup/…`: one SimplifiedProfile, or its links, found by username, UID or auth ID. */
-export function lookup(serving: Serving) {
+export function lookup(service: Service) {
   return new Elysia({ name: 'lookup' })
-    .use(withPermission(serving, 'api.lookup'))
-    .get('/api/lookup/username/:username', handler(serving, 'profile', 'username'), detail('profile', 'username'))
-    .get('/api/lookup/username/:username/links', handler(serving, 'links', 'username'), detail('links', 'username'))
-    .get('/api/lookup/uid/:uid', handler(serving, 'profile', 'uid'), detail('profile', 'uid'))
-    .get('/api/lookup/uid/:uid/links', handler(serving, 'links', 'uid'), detail('links', 'uid'))
-    .get('/api/lookup/authid/:authId', handler(serving, 'profile', 'authId'), detail('profile', 'authId'))
-    .get('/api/lookup/authid/:authId/links', handler(serving, 'links', 'authId'), detail('links', 'authId'));
+    .use(withPermission(service, 'api.lookup'))
+    .get('/api/lookup/username/:username', handler(service, 'profile', 'username'), detail('profile', 'username'))
+    .get('/api/lookup/username/:username/links', handler(service, 'links', 'username'), detail('links', 'username'))
+    .get('/api/lookup/uid/:uid', handler(service, 'profile', 'uid'), detail('profile', 'uid'))
+    .get('/api/lookup/uid/:uid/links', handler(service, 'links', 'uid'), detail('links', 'uid'))
+    .get('/api/lookup/authid/:authId', handler(service, 'profile', 'authId'), detail('profile', 'authId'))
+    .get('/api/lookup/authid/:authId/links', handler(service, 'links', 'authId'), detail('links', 'authId'));
 }
 
 /** The JSON Schema of a UID. */
@@ -67,12 +67,12 @@ function detail(what: LookupOf, way: LookupBy) {
   });
 }
 
-function handler(serving: Serving, what: LookupOf, way: LookupBy) {
+function handler(service: Service, what: LookupOf, way: LookupBy) {
   const suffix = what === 'links' ? '/links' : '';
   return ({ request, path, route }: LookupContext): Answer => {
-    const found = serving.lookup.one(what, way, readName(request, path, route));
+    const found = service.lookup.one(what, way, readName(request, path, route));
     if (found === null) throw NOT_FOUND;
-    return { body: found.body, etag: tagOf(found), headers: locationOf(serving, found, suffix) };
+    return { body: found.body, etag: tagOf(found), headers: locationOf(service, found, suffix) };
   };
 }
 
@@ -86,7 +86,7 @@ function readName(request: Request, path: string, route: string): string {
 }
 
 /** For a profile found by an alias: Content-Location with the path of its username (RFC 9110, section 8.7). */
-function locationOf({ deps }: Serving, { aliasOf }: Found, suffix: string): Record<string, string> | undefined {
+function locationOf({ deps }: Service, { aliasOf }: Found, suffix: string): Record<string, string> | undefined {
   if (aliasOf === null) return undefined;
   const path = `/api/lookup/username/${encodeURIComponent(aliasOf)}${suffix}`;
   return { 'Content-Location': publicPath(deps.config, path) };

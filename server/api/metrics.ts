@@ -2,10 +2,10 @@ import { Elysia } from 'elysia';
 import { AppError } from '../../shared/errors.ts';
 import { countFailure } from '../../shared/throttle.ts';
 import { transport } from '../http/every-request.ts';
-import type { Serving } from '../http/serving.ts';
 import { blockOf } from '../http/transport.ts';
 import { credentialsOf } from '../http/with-key.ts';
 import { METRICS_TYPE, type Metrics } from '../observability/metrics.ts';
+import type { Service } from '../service.ts';
 
 /** The refusals of requests without METRICS_TOKEN. */
 const METRICS_REFUSALS = {
@@ -20,19 +20,19 @@ const METRICS_REFUSALS = {
  * `/metrics`: the metrics in Prometheus' text format; 404 if METRICS_TOKEN is unset. A request without that token counts as a
  * failed login.
  */
-export function metrics(serving: Serving) {
-  const app = new Elysia({ name: 'metrics' }).use(transport(serving));
-  const { metrics, deps } = serving;
+export function metrics(service: Service) {
+  const app = new Elysia({ name: 'metrics' }).use(transport(service));
+  const { metrics, deps } = service;
   const { metricsToken } = deps.config;
   if (metrics === null || metricsToken === null) return app;
   return app
     .onBeforeHandle(({ request, state }) => {
-      authenticateScraper(serving, request, state.address, metricsToken);
+      authenticateScraper(service, request, state.address, metricsToken);
     })
     .get('/metrics', async () => scrape(metrics));
 }
 
-function authenticateScraper({ throttle }: Serving, { headers }: Request, address: string, metricsToken: string): void {
+function authenticateScraper({ throttle }: Service, { headers }: Request, address: string, metricsToken: string): void {
   const token = credentialsOf(headers.get('authorization'));
   if (token !== null && isSame(token, metricsToken)) return;
   countFailure(throttle, blockOf(address));

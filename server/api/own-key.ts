@@ -5,16 +5,16 @@ import { isoTime } from '../../shared/clock.ts';
 import { operation } from '../docs/operation.ts';
 import { queryOf, refuseParameters } from '../http/parameters.ts';
 import { levelsOf } from '../http/quota.ts';
-import type { RequestState, Serving } from '../http/serving.ts';
 import { type Admitted, admitted, withKey } from '../http/with-key.ts';
+import type { RequestState, Service } from '../service.ts';
 
 /** `/api/key`: the permissions of the request's key, and what is left of its rate limits. Spends nothing. */
-export function ownKey(serving: Serving) {
+export function ownKey(service: Service) {
   const show = ({ request, state }: { request: Request; state: RequestState }) => {
     refuseParameters(queryOf(request));
     return { body: describe(admitted(state)) };
   };
-  return new Elysia({ name: 'own-key' }).use(withKey(serving, 'nothing')).get('/api/key', show, KEY);
+  return new Elysia({ name: 'own-key' }).use(withKey(service, 'nothing')).get('/api/key', show, KEY);
 }
 
 const KEY = operation({

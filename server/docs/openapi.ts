@@ -7,16 +7,16 @@ import { DOCUMENTED_CODES, refusalOf } from '../../shared/errors.ts';
 import { isMailAddress } from '../../shared/mail/address.ts';
 import { apiRoutes } from '../api/api.ts';
 import { HSTS } from '../http/answers.ts';
-import type { Serving } from '../http/serving.ts';
+import type { Service } from '../service.ts';
 import { headersNamed } from './operation.ts';
 
 const PREFIX = '/api';
 
 /** The OpenAPI document of the API, made by `@elysiajs/openapi` from the `detail` of the routes. */
-export async function openApiDocument(serving: Serving): Promise<object> {
-  const { publicUrl, publicName, contact } = serving.deps.config;
+export async function openApiDocument(service: Service): Promise<object> {
+  const { publicUrl, publicName, contact } = service.deps.config;
   // An application of its own, because the plugin would list the routes outside the API, too.
-  const app = new Elysia().use(apiRoutes(serving)).use(
+  const app = new Elysia().use(apiRoutes(service)).use(
     openapi({
       path: '/page',
       specPath: '/document',

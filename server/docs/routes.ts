@@ -4,23 +4,23 @@ import { type FramedPage, STYLE, TRY_PATHS } from '../frame/frame.ts';
 import type { Answer } from '../http/answers.ts';
 import { transport } from '../http/every-request.ts';
 import { publicPath } from '../http/public-path.ts';
-import type { Serving } from '../http/serving.ts';
+import type { Service } from '../service.ts';
 
 /** The routes of the OpenAPI document and of the pages made from it. */
-export function documents(serving: Serving) {
-  const app = new Elysia({ name: 'documents' }).use(transport(serving));
+export function documents(service: Service) {
+  const app = new Elysia({ name: 'documents' }).use(transport(service));
   for (const [path, make] of Object.entries(DOCUMENTS)) {
-    app.get(path, madeOnce(serving, make));
+    app.get(path, madeOnce(service, make));
   }
-  const toDocs: Answer = { status: 302, body: '', headers: { Location: publicPath(serving.deps.config, '/docs') } };
+  const toDocs: Answer = { status: 302, body: '', headers: { Location: publicPath(service.deps.config, '/docs') } };
   return app.get('/', () => toDocs);
 }
 
 /** Loads the code of a document when it is first asked for. */
-const DOCUMENTS: Record<string, (serving: Serving) => Promise<Made>> = {
-  '/openapi.json': async (serving) => {
+const DOCUMENTS: Record<string, (service: Service) => Promise<Made>> = {
+  '/openapi.json': async (service) => {
     const { openApiDocument } = await import('./openapi.ts');
-    return { body: JSON.stringify(await openApiDocument(serving)) };
+    return { body: JSON.stringify(await openApiDocument(service)) };
   },
   '/docs': async ({ deps }) => pageAnswer((await import('./guide.ts')).guidePage(deps.config)),
   '/docs.md': async ({ deps }) => typed('markdown', (await import('./guide.ts')).guideText(deps.config)),
@@ -52,11 +52,11 @@ const CACHED = 'public, max-age=300';
 type Made = { body: string; headers?: Record<string, string> };
 
 /** A handler whose answer depends only on the configuration. The first request loads its code, and makes and compresses it. */
-function madeOnce(serving: Serving, make: (serving: Serving) => Promise<Made>): () => Promise<Answer> {
+function madeOnce(service: Service, make: (service: Service) => Promise<Made>): () => Promise<Answer> {
   let made: Answer | null = null;
   return async () => {
     if (made !== null) return made;
-    const { body, headers } = await make(serving);
+    const { body, headers } = await make(service);
     made = {
       body: new Blob([body]),
       etag: etagOf(body),

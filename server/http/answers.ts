@@ -3,8 +3,8 @@ import type { ErrorBody } from '../../shared/api/bodies.ts';
 import { knownError } from '../../shared/db/faults.ts';
 import { AppError, type ErrorCode, refusalOf } from '../../shared/errors.ts';
 import { etagOf } from '../../shared/etag.ts';
+import type { RequestState } from '../service.ts';
 import { type Quota, rateLimit, rateLimitPolicy } from './quota.ts';
-import type { RequestState } from './serving.ts';
 
 /**
  * What a route returns: the body of a 200, or an empty body and a Location, plus the headers that only this response has.

@@ -2,9 +2,9 @@ import { Elysia } from 'elysia';
 import { AppError } from '../../shared/errors.ts';
 import { type Random, randomBase62 } from '../../shared/random.ts';
 import { countUsage } from '../../shared/usage/usage.ts';
+import type { RequestState, Service } from '../service.ts';
 import { type Answer, answerTo, codeOf, HSTS, refuse } from './answers.ts';
 import { admit } from './quota.ts';
-import type { RequestState, Serving } from './serving.ts';
 import { checkTransport, clientAddress } from './transport.ts';
 
 // Elysia analyses the source of hooks and handlers, as printed by Bun: the context only has the properties that they
@@ -17,50 +17,50 @@ const UNKNOWN_PATHS = ['/api', '/api/*', '/*'];
  * The plugin of all requests: creates their state and, after the route, the response or refusal with the common headers, which
  * it logs and counts. A route returns an {@link Answer}, a refusal, or a complete Response.
  */
-export function requestState(serving: Serving) {
+export function requestState(service: Service) {
   return new Elysia({ name: 'request-state' })
     .derive(({ request, route }) => {
-      const state = openState(serving, request, route);
+      const state = openState(service, request, route);
       return { state };
     })
     .mapResponse(({ request, state, responseValue }) => {
       const isMade = responseValue instanceof Response;
       if (isMade) sign(responseValue, state);
       const response = isMade ? responseValue : answerTo(request, state, responseValue as Answer);
-      complete(serving, state, response);
+      complete(service, state, response);
       return response;
     })
     .as('scoped');
 }
 
 /** {@link requestState} for requests whose refusals are JSON. */
-function everyRequest(serving: Serving) {
+function everyRequest(service: Service) {
   return new Elysia({ name: 'every-request' })
-    .use(requestState(serving))
+    .use(requestState(service))
     .onError(({ error, state, set }) => {
       // Only if the state itself could not be made; the listener answers then.
       if (state === undefined) throw error;
       // Otherwise Elysia copies the Response of `mapResponse`, which turns its body into a stream.
       set.status = 200;
-      return refused(serving, chargeUndecided(serving, state, error), state);
+      return refused(service, chargeUndecided(service, state, error), state);
     })
     .as('scoped');
 }
 
-const MADE = new WeakMap<Serving, ReturnType<typeof makeTransport>>();
+const MADE = new WeakMap<Service, ReturnType<typeof makeTransport>>();
 
 /** Applies {@link checkTransport}, and throws what it throws. Made once for all areas, because Elysia reads the source of hooks. */
-export function transport(serving: Serving) {
-  const made = MADE.get(serving) ?? makeTransport(serving);
-  MADE.set(serving, made);
+export function transport(service: Service) {
+  const made = MADE.get(service) ?? makeTransport(service);
+  MADE.set(service, made);
   return made;
 }
 
-function makeTransport(serving: Serving) {
+function makeTransport(service: Service) {
   return new Elysia({ name: 'transport' })
-    .use(everyRequest(serving))
+    .use(everyRequest(service))
     .onBeforeHandle(({ request, path, state }) => {
-      checkTransport(serving.transport, request, path, state.peer);
+      checkTransport(service.transport, request, path, state.peer);
     })
     .as('scoped');
 }
@@ -72,8 +72,8 @@ export function requestIds(random: Random): () => string {
   return () => `${prefix}-${(++count).toString(36)}`;
 }
 
-function openState(serving: Serving, request: Request, route: string): RequestState {
-  const { transport, connections, nextRequestId, deps } = serving;
+function openState(service: Service, request: Request, route: string): RequestState {
+  const { transport, connections, nextRequestId, deps } = service;
   const { isProxy } = transport;
   // Elysia defines its `server` getter again for each request, which would take a tenth of a lookup's time.
   const peer = connections?.requestIP(request)?.address ?? '';
@@ -83,7 +83,7 @@ function openState(serving: Serving, request: Request, route: string): RequestSt
     startedAtMs: deps.clock.monotonicMs(),
     method: request.method,
     peer,
-    address: clientAddress(isProxy, peer, forwardedFor, () => noteUnreadable(serving)),
+    address: clientAddress(isProxy, peer, forwardedFor, () => noteUnreadable(service)),
     template: UNKNOWN_PATHS.includes(route) ? null : route,
     key: null,
     quota: null,
@@ -92,7 +92,7 @@ function openState(serving: Serving, request: Request, route: string): RequestSt
 }
 
 /** Logs once that clients share the proxy's address, and so its limits. The entry is not logged: a client may have sent it. */
-function noteUnreadable({ transport, log }: Serving): void {
+function noteUnreadable({ transport, log }: Service): void {
   if (transport.hasUnreadable) return;
   transport.hasUnreadable = true;
   log.event(
@@ -105,7 +105,7 @@ function noteUnreadable({ transport, log }: Serving): void {
  * A lookup of many profiles may be refused before its cost is known. It then costs one request, like every other refused
  * request; if the limits have no room even for that, it is rate-limited instead.
  */
-function chargeUndecided({ limits }: Serving, { quota }: RequestState, error: unknown): unknown {
+function chargeUndecided({ limits }: Service, { quota }: RequestState, error: unknown): unknown {
   if (quota === null || quota.isDecided) return error;
   try {
     admit(limits, quota, 1);
@@ -116,9 +116,9 @@ function chargeUndecided({ limits }: Serving, { quota }: RequestState, error: un
 }
 
 /** Creates the response to an error, and logs the error if the server is at fault. */
-function refused(serving: Serving, error: unknown, state: RequestState): Response {
-  const { response, fault } = refuse(serving.deps.config.databasePath, error, state);
-  if (fault !== null) serving.log.event('error', 'A request failed.', { requestId: state.requestId, cause: fault });
+function refused(service: Service, error: unknown, state: RequestState): Response {
+  const { response, fault } = refuse(service.deps.config.databasePath, error, state);
+  if (fault !== null) service.log.event('error', 'A request failed.', { requestId: state.requestId, cause: fault });
   return response;
 }
 
@@ -126,11 +126,23 @@ function refused(serving: Serving, error: unknown, state: RequestState): Respons
  * Answers a request whose path Elysia would not find, because Host and target form no URL or Host is very short: it has reached
  * no route, and so no plugin.
  */
-export function refuseUnroutable(serving: Serving, request: Request): Response {
-  const state = openState(serving, request, '/*');
-  const response = refused(serving, new AppError('bad_request'), state);
+export function refuseUnroutable(service: Service, request: Request): Response {
+  const state = openState(service, request, '/*');
+  const response = refused(service, new AppError('bad_request'), state);
   sign(response, state);
-  complete(serving, state, response);
+  complete(service, state, response);
+  return response;
+}
+
+/**
+ * Answers a request for which the application itself threw, which should never happen. The request is unknown here, so the
+ * response and the log have a new id.
+ */
+export function refuseUncaught({ nextRequestId, log, deps }: Service, error: unknown): Response {
+  const requestId = nextRequestId();
+  const { response } = refuse(deps.config.databasePath, error, null);
+  response.headers.set('X-Request-Id', requestId);
+  log.event('error', 'A request failed.', { requestId, cause: error });
   return response;
 }
 
@@ -141,14 +153,14 @@ function sign(response: Response, state: RequestState): void {
 }
 
 /** Adds the header of every response over TLS, logs the response and counts it. */
-function complete(serving: Serving, state: RequestState, response: Response): void {
-  const { clock, config } = serving.deps;
+function complete(service: Service, state: RequestState, response: Response): void {
+  const { clock, config } = service.deps;
   const { key, refusal, template, method } = state;
   if (config.tls !== null) response.headers.set('Strict-Transport-Security', HSTS);
   // Bun adds a Date header (RFC 9110, section 6.6.1) to every response except those to HEAD.
   if (method === 'HEAD') response.headers.set('Date', new Date(clock.nowMs()).toUTCString());
   const milliseconds = clock.monotonicMs() - state.startedAtMs;
-  serving.log.request(state, response.status, milliseconds);
-  serving.metrics?.count(template, response.status, refusal, milliseconds);
-  if (key !== null) countUsage(serving.usage, key.identifier, refusal);
+  service.log.request(state, response.status, milliseconds);
+  service.metrics?.count(template, response.status, refusal, milliseconds);
+  if (key !== null) countUsage(service.usage, key.identifier, refusal);
 }

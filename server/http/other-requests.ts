@@ -1,6 +1,6 @@
 import { AppError } from '../../shared/errors.ts';
+import type { RequestState } from '../service.ts';
 import { decode } from './parameters.ts';
-import type { RequestState } from './serving.ts';
 
 /** A route of an application. */
 type Route = { readonly method: string; readonly path: string };

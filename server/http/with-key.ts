@@ -5,9 +5,9 @@ import { AppError } from '../../shared/errors.ts';
 import type { VerifiedKey, Verifier } from '../../shared/keys/verify.ts';
 import type { Throttle } from '../../shared/throttle.ts';
 import { countFailure } from '../../shared/throttle.ts';
+import type { RequestState, Service } from '../service.ts';
 import { transport } from './every-request.ts';
 import { admit, openQuota, type Quota, showLevels } from './quota.ts';
-import type { RequestState, Serving } from './serving.ts';
 import { blockOf } from './transport.ts';
 
 /** How much of each rate limit a request uses: one, nothing, or what its route passes to `admit` after reading the parameters. */
@@ -17,19 +17,19 @@ export type Spends = 'one' | 'nothing' | 'by route';
  * Admits requests with an Active key; routes read the key and its quota with {@link admitted}. Throws what {@link refuseStranger}
  * returns or throws, and what {@link admit} throws.
  */
-export function withKey(serving: Serving, spends: Spends = 'one') {
+export function withKey(service: Service, spends: Spends = 'one') {
   return new Elysia({ name: 'with-key', seed: spends })
-    .use(transport(serving))
+    .use(transport(service))
     .onBeforeHandle(({ request, state }) => {
-      renewView(serving.reader, state.startedAtMs);
+      renewView(service.reader, state.startedAtMs);
       const authorization = request.headers.get('authorization');
-      const key = keyOf(serving.verify, authorization);
-      if (key === null) throw refuseStranger(serving.throttle, authorization, state.address);
-      const quota = openQuota(serving.limits, key);
+      const key = keyOf(service.verify, authorization);
+      if (key === null) throw refuseStranger(service.throttle, authorization, state.address);
+      const quota = openQuota(service.limits, key);
       state.key = key;
       state.quota = quota;
-      if (spends === 'one') admit(serving.limits, quota, 1);
-      else if (spends === 'nothing') showLevels(serving.limits, quota);
+      if (spends === 'one') admit(service.limits, quota, 1);
+      else if (spends === 'nothing') showLevels(service.limits, quota);
     })
     .as('scoped');
 }
@@ -37,9 +37,9 @@ export function withKey(serving: Serving, spends: Spends = 'one') {
 /**
  * Admits requests whose key has this permission. Throws what {@link withKey} throws, and `insufficient_scope`.
  */
-export function withPermission(serving: Serving, permission: Permission, spends: Spends = 'one') {
+export function withPermission(service: Service, permission: Permission, spends: Spends = 'one') {
   return new Elysia({ name: 'with-permission', seed: permission + spends })
-    .use(withKey(serving, spends))
+    .use(withKey(service, spends))
     .onBeforeHandle(({ state }) => {
       if (!admitted(state).key.permissions.includes(permission)) throw lackOf(permission);
     })

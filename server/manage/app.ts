@@ -11,10 +11,9 @@ import { JSON_BODY, readText } from '../http/body.ts';
 import { transport } from '../http/every-request.ts';
 import { refuseRest } from '../http/other-requests.ts';
 import { queryOf, queryParameters } from '../http/parameters.ts';
-import type { RequestState } from '../http/serving.ts';
 import { blockOf } from '../http/transport.ts';
 import { credentialsOf } from '../http/with-key.ts';
-import type { Service } from '../service.ts';
+import type { RequestState, Service } from '../service.ts';
 import { type Call, prepareSending, requireRight } from './profiles.ts';
 
 // The three routes of a backend under /manage/v1. A request passes its checks in this order: the token, the path, the method,
@@ -43,7 +42,7 @@ const UNREAD = { parse: 'none' } as const;
 
 /** The paths under `/manage`, where a refused token counts as a failed login, as it does under `/api`. */
 export function manage(service: Service) {
-  const sendProfiles = prepareSending(service);
+  const sendProfiles = prepareSending();
   const app = new Elysia({ name: 'manage' })
     .use(transport(service))
     .resolve(({ request, state }) => ({ call: admit(service, request, state) }))
@@ -55,20 +54,20 @@ export function manage(service: Service) {
 }
 
 /** Authenticates the caller, and records the use of the token afterwards. Throws `no_credentials` and `invalid_token`. */
-function admit({ throttle, portal }: Service, request: Request, { address }: RequestState): Call {
-  const { access, background, report } = portal;
+function admit(service: Service, request: Request, { address }: RequestState): Call {
+  const { deps, throttle, background, report } = service;
   const sent = credentialsOf(request.headers.get('authorization'));
-  const token = sent === null ? null : readBackendToken(access.db, sent);
+  const token = sent === null ? null : readBackendToken(deps.db, sent);
   if (token === null) {
     countFailure(throttle, blockOf(address));
     throw TOKEN_REFUSALS[sent === null ? 'no_credentials' : 'invalid_token'];
   }
-  if (isTokenUseDue(access.clock.nowMs(), token)) {
-    const note = () => noteTokenUse(access, token);
+  if (isTokenUseDue(deps.clock.nowMs(), token)) {
+    const note = () => noteTokenUse(deps, token);
     const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
-    runInBackground(background, () => whenUnlocked(access.db.$client).then(note), onFault);
+    runInBackground(background, () => whenUnlocked(deps.db.$client).then(note), onFault);
   }
-  return { request, token, services: portal };
+  return { request, token, service };
 }
 
 /** Whose token this is, and what it allows. */
@@ -87,7 +86,7 @@ async function signIns(call: Call): Promise<object> {
   queryParameters(queryOf(call.request), []);
   const read = HAND_OVER.safeParse(parseJson(await readText(call.request, JSON_BODY)));
   if (!read.success) throw new AppError('bad_body', read.error.issues[0]?.message ?? error);
-  const { access } = call.services;
-  await whenUnlocked(access.db.$client);
-  return handOver(access, read.data, call.token.identifier);
+  const { deps } = call.service;
+  await whenUnlocked(deps.db.$client);
+  return handOver(deps, read.data, call.token.identifier);
 }

@@ -10,11 +10,10 @@ import { importProfiles, readAsOf } from '../../shared/profiles/import/import.ts
 import type { ImportResult } from '../../shared/profiles/import/report.ts';
 import type { BackendToken } from '../../shared/tokens.ts';
 import { queryOf, queryParameters } from '../http/parameters.ts';
-import type { PortalServices } from '../portal/services.ts';
 import type { Service } from '../service.ts';
 
 /** A request with a valid token. */
-export type Call = { request: Request; token: BackendToken; services: PortalServices };
+export type Call = { request: Request; token: BackendToken; service: Service };
 
 /** Throws `insufficient_scope` if the token lacks a right. */
 export function requireRight({ token }: Call, right: BackendRight): void {
@@ -43,13 +42,12 @@ const LINES_TYPE = /^application\/jsonl\s*(;\s*charset="?utf-8"?\s*)?$/i;
  * Prepares `POST /manage/v1/profiles?mode=replace|merge&as-of=`: imports the lines of the body, each applied or refused by itself.
  * Answers one request at a time.
  */
-export function prepareSending(service: Service) {
-  const { config } = service.deps;
+export function prepareSending() {
   let isBusy = false;
   return async (call: Call): Promise<ImportResult> => {
     requireRight(call, 'profiles');
-    const { request, token, services } = call;
-    const { clock } = services.access;
+    const { request, token, service } = call;
+    const { clock, config } = service.deps;
     const query = queryParameters(queryOf(request), ['mode', 'as-of']);
     const mode = query.get('mode') ?? 'replace';
     if (mode !== 'replace' && mode !== 'merge') throw new AppError('bad_parameter', 'mode must be replace or merge.');

@@ -34,9 +34,12 @@ type LogState = {
   lastTime: string;
 };
 
-/** A shorthand for logging events with their cause and the id of their request. */
-export function reportTo({ event }: Log) {
-  return (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string): void =>
+/** Logs an event with its cause and the id of the request that it is about. */
+export type Report = (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string) => void;
+
+/** A shorthand for {@link Log.event}. */
+export function reportTo({ event }: Log): Report {
+  return (level, message, cause, requestId) =>
     event(level, message, { cause, ...(requestId !== undefined && { requestId }) });
 }
 

@@ -16,18 +16,17 @@ import { oneValue, readForm } from './requests/form.ts';
 import { refusePage } from './requests/refusals.ts';
 import type { Outcome, PageContext } from './requests/request-context.ts';
 import { isPagePath, readCookie, signInFault, withNext } from './requests/session.ts';
-import type { PortalServices } from './services.ts';
 
 // The plugins of the pages under /developers. A request passes them in the order of this file, and each adds to its context,
 // which the page of a refusal shows too.
 
 /** The plugin of every request under `/developers`. Checks where the request comes from. Errors become pages. */
 export function arrivals(service: Service) {
-  const { deps, portal, transport } = service;
+  const { deps, report, transport } = service;
   const { config } = deps;
   return new Elysia({ name: 'arrivals' })
     .use(requestState(service))
-    .derive(({ request, path, route, state }) => ({ page: openPage(portal, request, { path, route, state }) }))
+    .derive(({ request, path, route, state }) => ({ page: openPage(service, request, { path, route, state }) }))
     .onError(({ page, request, error, set }) => {
       // Otherwise Elysia copies the Response, which turns its body into a stream.
       set.status = 200;
@@ -37,7 +36,7 @@ export function arrivals(service: Service) {
         const headers = [...pageHeaders(EMPTY_POLICY), ['Location', config.publicUrl + (page?.path ?? '/developers')]];
         return new Response('', { status: 307, headers: headers as [string, string][] });
       }
-      return refusePage(config, portal.report, error, page);
+      return refusePage(config, report, error, page);
     })
     .onBeforeHandle(({ page, request, params }) => {
       const { path, state } = page;
@@ -60,7 +59,7 @@ export function anyone(arrived: ReturnType<typeof arrivals>) {
         // A form that arrives slowly waits for locks as long as others do.
         page.waitUntilMs = lockDeadline();
         countLimited(page);
-        await whenUnlocked(page.access.db.$client, page.waitUntilMs);
+        await whenUnlocked(page.deps.db.$client, page.waitUntilMs);
       }
       identifyVisitor(page);
     })
@@ -96,19 +95,19 @@ export function show(act: (page: PageContext) => Outcome | Promise<Outcome>) {
 }
 
 function openPage(
-  services: PortalServices,
+  service: Service,
   request: Request,
   { path, route, state }: Pick<PageContext, 'path' | 'route' | 'state'>,
 ): PageContext {
-  const { access } = services;
-  const { config } = access;
+  const { deps } = service;
+  const { config } = deps;
   const page: PageContext = {
-    ...{ request, state, config, access, services, path, route },
-    nowMs: access.clock.nowMs(),
+    ...{ request, state, config, deps, service, path, route },
+    nowMs: deps.clock.nowMs(),
     to: (path) => publicPath(config, path),
     client: { address: state.address, agent: request.headers.get('user-agent') ?? '' },
     waitUntilMs: lockDeadline(),
-    write: (act) => whenFree(access.db.$client, act, page.waitUntilMs),
+    write: (act) => whenFree(deps.db.$client, act, page.waitUntilMs),
     params: {},
     form: new Map(),
     ...{ session: null, person: null, name: '', flash: null, isFor: null },
@@ -139,13 +138,13 @@ const LIMITED: Readonly<Record<string, readonly Limit[]>> = {
 };
 
 /** Throws `too_many_failures` if the IP address has sent this form too often; called before anything is read from the database. */
-function countLimited({ access, services, route, form, client }: PageContext): void {
+function countLimited({ deps, service, route, form, client }: PageContext): void {
   // What only continues a sign-in is not counted: strangers at an admin's IP address must not keep a passkey from being accepted.
   if (route === '/developers/admin/sign-in' && oneValue(form, 'credential') !== '') return;
   for (const { what, quota, windowSeconds, bits = 64 } of LIMITED[route] ?? []) {
     const name = `${route} /${bits}`;
-    const throttle = services.throttles.get(name) ?? createThrottle(access.clock, quota, windowSeconds * 1_000);
-    services.throttles.set(name, throttle);
+    const throttle = service.formThrottles.get(name) ?? createThrottle(deps.clock, quota, windowSeconds * 1_000);
+    service.formThrottles.set(name, throttle);
     countFailure(throttle, networkOf(client.address, bits), what);
   }
 }
@@ -155,18 +154,17 @@ function countLimited({ access, services, route, form, client }: PageContext): v
  * site made does not count as use: otherwise that site could keep a session from ending.
  */
 function identifyVisitor(page: PageContext): void {
-  const { access, request, services, nowMs } = page;
+  const { deps, request, service, nowMs } = page;
   page.flash = readCookie(page, 'flash');
   const token = signInFault(page) === null ? readCookie(page, 'session') : null;
-  const session = token === null ? null : readSignIn(access, token);
+  const session = token === null ? null : readSignIn(deps, token);
   if (session === null) return;
   Object.assign(page, { session, person: session.person, name: session.name });
   const isOthers = /^(same|cross)-site$/.test(request.headers.get('sec-fetch-site') ?? '');
   if (isOthers || !isUseDue(nowMs, session)) return;
-  const onFault = (cause: unknown) =>
-    services.report('warn', 'The last use of a session could not be recorded.', cause);
-  const note = () => whenUnlocked(access.db.$client).then(() => noteUse(access, session));
-  runInBackground(services.background, note, onFault);
+  const onFault = (cause: unknown) => service.report('warn', 'The last use of a session could not be recorded.', cause);
+  const note = () => whenUnlocked(deps.db.$client).then(() => noteUse(deps, session));
+  runInBackground(service.background, note, onFault);
 }
 
 /** The requested page, to return to after signing in, with its parameters if they are plain. */

@@ -7,8 +7,7 @@ import { AppError } from '../../shared/errors.ts';
 import type { Limits } from '../../shared/limits/limits.ts';
 import { prepareQuotaRows } from '../../shared/limits/stored.ts';
 import { noteUsageSaved, prepareUsageRows, type Usage } from '../../shared/usage/usage.ts';
-import type { Serving } from '../http/serving.ts';
-import type { Report } from '../portal/services.ts';
+import type { Service } from '../service.ts';
 import { repeat } from './repeating.ts';
 
 const SAVE_EVERY_MS = 1_000;
@@ -25,11 +24,13 @@ const LAST_WAIT_MS = 5_000;
  * Stores once a second what keys have spent of their rate limits, and how they were used. The commit does not wait for the disk;
  * a thread of the runtime does, so that a power cut loses no more than a crash. `stop` stores the rest.
  */
-export function startSavingCounts(
-  databasePath: string,
-  { limits, usage }: Pick<Serving, 'limits' | 'usage'>,
-  report: Report,
-): { stop: () => Promise<void> } {
+export function startSavingCounts({
+  deps,
+  limits,
+  usage,
+  report,
+}: Pick<Service, 'deps' | 'limits' | 'usage' | 'report'>): { stop: () => Promise<void> } {
+  const { databasePath } = deps.config;
   let store: ReturnType<typeof openStore> | null = null;
   let isFailing = false;
 

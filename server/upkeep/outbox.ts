@@ -5,17 +5,13 @@ import { dropOldMails, isMailDue, sendDueMails } from '../../shared/mail/deliver
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { sweepSignIns } from '../../shared/sign-in/sessions.ts';
 import { dropOldUsage } from '../../shared/usage/usage.ts';
-import { reportTo } from '../observability/log.ts';
-import type { PortalServices } from '../portal/services.ts';
 import type { Service } from '../service.ts';
 import { type Repeating, repeat } from './repeating.ts';
 
 /** The state of the searches for queued mails. */
 type Search = {
-  readonly deps: Service['deps'];
-  readonly log: Service['log'];
   /** Once it is stopping, no further mail is sent. */
-  readonly portal: Pick<PortalServices, 'isStopping'>;
+  readonly service: Pick<Service, 'deps' | 'report' | 'isStopping'>;
   /** When {@link doChores} and the sweep of sign-ins are due, by the monotonic clock. */
   choresAtMs: number;
   sweepAtMs: number;
@@ -50,28 +46,25 @@ const STOP_MS = 10_000;
  * Searches periodically for due mails, sends them until the server stops, deletes expired sign-ins each minute, and does the
  * hourly chores. Errors are logged, and the next search retries.
  */
-export function startOutboxTimer(
-  { deps, log }: Pick<Service, 'deps' | 'log'>,
-  portal: Pick<PortalServices, 'isStopping'>,
-): Repeating {
-  const trustedAtMs = deps.clock.monotonicMs() + TRUSTED_AFTER_MS;
-  const state: Search = { deps, log, portal, choresAtMs: trustedAtMs, sweepAtMs: trustedAtMs, lastFault: null };
+export function startOutboxTimer(service: Search['service']): Repeating {
+  const trustedAtMs = service.deps.clock.monotonicMs() + TRUSTED_AFTER_MS;
+  const state: Search = { service, choresAtMs: trustedAtMs, sweepAtMs: trustedAtMs, lastFault: null };
   const timer = repeat(() => search(state), FIRST_AFTER_MS);
   return { ...timer, stop: async () => void (await within(timer.stop(), STOP_MS)) };
 }
 
 /** Searches once. Resolves to the milliseconds until the next search. */
 async function search(state: Search): Promise<number> {
-  const { deps, log, portal } = state;
+  const { deps, report } = state.service;
   let isToPause = true;
   try {
     const nowMs = deps.clock.monotonicMs();
-    if (isMailDue(deps)) await sendDueMails(deps, reportTo(log), () => portal.isStopping);
+    if (isMailDue(deps)) await sendDueMails(deps, report, () => state.service.isStopping);
     if (nowMs >= state.sweepAtMs) {
       sweepSignIns(deps);
       state.sweepAtMs = nowMs + SWEEP_EVERY_MS;
     }
-    if (nowMs >= state.choresAtMs && !doChores(state)) state.choresAtMs = nowMs + CHORES_EVERY_MS;
+    if (nowMs >= state.choresAtMs && !doChores(state.service)) state.choresAtMs = nowMs + CHORES_EVERY_MS;
     isToPause = false;
     state.lastFault = null;
   } catch (error) {
@@ -79,16 +72,16 @@ async function search(state: Search): Promise<number> {
     const { message, code } = cause;
     // A locked database is not logged at all.
     if (code !== 'busy' && message !== state.lastFault)
-      log.event('error', 'Could not check for queued mails and old rows.', { cause });
+      report('error', 'Could not check for queued mails and old rows.', cause);
     state.lastFault = message;
   }
   return isToPause ? PAUSE_MS : SEARCH_MS;
 }
 
 /** Stores due reminders, and drops what is too old. Returns whether more of that may be left. */
-function doChores({ deps: { db, clock, config }, log }: Search): boolean {
+function doChores({ deps: { db, clock, config }, report }: Search['service']): boolean {
   const nowMs = clock.nowMs();
   if (config.mail !== null) storeReminders(db, nowMs, config);
-  dropOldMails(db, nowMs, reportTo(log));
+  dropOldMails(db, nowMs, report);
   return [dropOldUsage(db.$client, nowMs), dropErasedProfiles(db.$client, nowMs)].includes(true);
 }

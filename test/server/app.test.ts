@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { createApp } from '../../server/app.ts';
+import { createApp, createService } from '../../server/app.ts';
 import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
-import { createService } from '../../server/service.ts';
 import { closeReader } from '../../shared/db/reader.ts';
 import { expectRefusal, keyFor, prepare } from '../support/requests.ts';
 import { testClock, testDeps } from '../support/world.ts';

@@ -27,7 +27,11 @@ async function world(pathOf = (path: string) => path) {
   };
   const counts = { limits: { ...limits, changes }, usage: createUsage(clock) };
   const databasePath = pathOf(deps.config.databasePath);
-  const saving = startSavingCounts(databasePath, counts, (level, text) => void reports.push(`${level}: ${text}`));
+  const saving = startSavingCounts({
+    ...counts,
+    deps: { ...deps, config: { ...deps.config, databasePath } },
+    report: (level, text) => void reports.push(`${level}: ${text}`),
+  });
   const key = { identifier, rateLimits: LIMITS };
   return {
     ...{ deps, databasePath, reports, saving, composed: () => composed },

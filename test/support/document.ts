@@ -1,8 +1,8 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
+import { createService } from '../../server/app.ts';
 import { openApiDocument } from '../../server/docs/openapi.ts';
 import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
-import { createService } from '../../server/service.ts';
 import { closeReader } from '../../shared/db/reader.ts';
 import { testDeps } from './world.ts';
 

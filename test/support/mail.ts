@@ -1,7 +1,7 @@
 import { afterAll } from 'bun:test';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
-import type { Report } from '../../server/portal/services.ts';
+import type { Report } from '../../server/observability/log.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import type { Deps } from '../../shared/deps.ts';
 import * as delivery from '../../shared/mail/delivery.ts';

@@ -1,5 +1,4 @@
 import type { ServerOptions } from '../../server/main.ts';
-import { createPortalServices, type PortalServices } from '../../server/portal/services.ts';
 import { findAdmin } from '../../shared/admins.ts';
 import { DAY_MS } from '../../shared/clock.ts';
 import type { Deps } from '../../shared/deps.ts';
@@ -12,7 +11,6 @@ import { countingCodes, enrol, ownerOf, signedIn } from './people.ts';
 import { insertProfile } from './profiles.ts';
 import { namesOfIdentifiers } from './recorded.ts';
 import { noteCookies } from './secret-search.ts';
-import { emptyLimits } from './storage.ts';
 import { testClock, testDeps } from './world.ts';
 
 // Pages of a real server, over HTTP.
@@ -70,17 +68,14 @@ export function signInOwner(access: Deps, profileId: number): string {
 
 /**
  * Starts a server on a new database, or on that at DATABASE_PATH, with the owners Ada and Bea. Its clock stands still. `cookie` is
- * Ada's session, `lastCode` the latest sign-in code, `services` what the server's pages use.
+ * Ada's session, `lastCode` the latest sign-in code.
  */
 export async function servePages(variables: Record<string, string> = {}, options: ServerOptions = {}) {
   const clock = testClock();
   const { random, lastCode } = countingCodes();
   const access = testDeps({ clock, random, variables: { PUBLIC_URL: 'http://localhost:3000', ...variables } });
   for (const owner of [ADA, BEA]) insertProfile(access.db, owner);
-  const events: string[][] = [];
-  const report: PortalServices['report'] = (...event) => void events.push(event.map(String));
-  const services = createPortalServices(access, report, emptyLimits(clock));
-  const started = await serverOn({ ...access, clock }, { portal: services, ...options });
+  const started = await serverOn({ ...access, clock }, options);
   const server = { ...started, hide: namesOfIdentifiers(access.db).hide };
   const get = (path: string, cookie = '', headers: Record<string, string> = {}) =>
     fetchPage(server, path, { headers: { ...(cookie && { cookie }), ...headers } });
@@ -95,7 +90,7 @@ export async function servePages(variables: Record<string, string> = {}, options
     return post(action, form, cookie);
   };
   return {
-    ...{ access, clock, server, services, events, get, post, press, lastCode },
+    ...{ access, clock, server, get, post, press, lastCode },
     cookie: signInOwner(access, ADA.id),
     /** Adds an admin and signs in, without using the passkey for it. */
     signIn: async (name: string) => {

@@ -35,8 +35,8 @@ const SURE = 'sure';
 
 /** `POST /developers/admin/keys/:identifier/decide`: decides on one key. Throws `not_found`. */
 export async function decide(context: PageContext): Promise<Outcome> {
-  const { access, form, params } = context;
-  const { identifier } = readKey(access.db, params.identifier as string);
+  const { deps, form, params } = context;
+  const { identifier } = readKey(deps.db, params.identifier as string);
   const operation = DECISIONS.find(({ name }) => name === oneValue(form, 'operation'));
   if (operation === undefined) throw new AppError('bad_form');
   const { values, faults } = readFields(formFields(operation, 'admin'), form, context.nowMs);
@@ -45,17 +45,17 @@ export async function decide(context: PageContext): Promise<Outcome> {
   if (ofPage.size > 0) return { ...(await showAdminKey(context, form, ofPage)), refusal: REFUSED };
   /** The page that asks once more; if the decision is no longer possible, that of the key. */
   const askOnce = async (wrong: Faults): Promise<Page> => {
-    const fault = faultOf(() => operation.check(access, showKey(access, identifier)));
+    const fault = faultOf(() => operation.check(deps, showKey(deps, identifier)));
     if (fault !== null) {
       const why = wrong.size > 0 ? wrong : new Map([['', fault]]);
       return { ...(await showAdminKey(context, form, why)), refusal: REFUSED };
     }
     const path = adminKeyPath(context)(identifier);
-    return confirm(context, operation, [showKey(access, identifier)], wrong, {
+    return confirm(context, operation, [showKey(deps, identifier)], wrong, {
       ...{ action: `${path}/decide`, cancel: path },
       hidden: [
         ['operation', operation.name],
-        ['shown', keyRevision(access.db, identifier)],
+        ['shown', keyRevision(deps.db, identifier)],
       ],
     });
   };
@@ -75,7 +75,7 @@ export async function decide(context: PageContext): Promise<Outcome> {
 
 /** `POST /developers/admin/decide`: approves the chosen requests as requested, or rejects them with one reason, one by one. */
 export async function decideSeveral(context: PageContext): Promise<Outcome> {
-  const { access, form, services, to } = context;
+  const { deps, form, service, to } = context;
   const [operation, ...others] = REQUEST_DECISIONS.filter(({ name }) => form.has(name));
   if (operation === undefined || others.length > 0) throw new AppError('bad_form');
   // The value of a row's button is its request, that of the button for all chosen is empty.
@@ -89,9 +89,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   const { values, faults } = readFields(longFields(operation), form, context.nowMs);
   const isSure = form.has(SURE);
   if (faults.size > 0 || (operation.isDangerous && !isSure)) {
-    const keys = identifiers.flatMap((one) =>
-      faultOf(() => showKey(access, one)) === null ? showKey(access, one) : [],
-    );
+    const keys = identifiers.flatMap((one) => (faultOf(() => showKey(deps, one)) === null ? showKey(deps, one) : []));
     const page = await confirm(context, operation, keys, isSure ? faults : NO_FAULTS, {
       ...{ action: to(`${QUEUE_PATH}/decide`), cancel: partAddress(context, identifiers) },
       hidden: [
@@ -99,7 +97,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
         ...partFields(context),
         ...keys.flatMap(({ identifier }): [string, string][] => [
           ['chosen', identifier],
-          ['shown', `${identifier} ${keyRevision(access.db, identifier)}`],
+          ['shown', `${identifier} ${keyRevision(deps.db, identifier)}`],
         ]),
       ],
     });
@@ -119,7 +117,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
         finishAll(context, begun);
         throw error;
       }
-      if (code === 'internal') services.report('error', `Key ${identifier} could not be decided on.`, error);
+      if (code === 'internal') service.report('error', `Key ${identifier} could not be decided on.`, error);
       ends[code === 'changed_since' ? 'changed' : 'refused'].push(identifier);
     }
   }
@@ -129,12 +127,12 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
 }
 
 /** The input that approves a request as it was made. Throws `refused` if its profile's address changed since. */
-function approvedAsRequested({ access }: PageContext, operation: AnyOperation, identifier: string) {
+function approvedAsRequested({ deps }: PageContext, operation: AnyOperation, identifier: string) {
   if (operation.isDangerous) return {};
-  const queued = readQueued(access, identifier);
+  const queued = readQueued(deps, identifier);
   const fault = choiceFault(queued);
   if (fault !== null) throw new AppError('refused', fault);
-  return operation.defaults(access, queued.key);
+  return operation.defaults(deps, queued.key);
 }
 
 /** A begun approval. */
@@ -147,7 +145,7 @@ async function carryOut(
   input: Readonly<Record<string, unknown>> & { identifier: string },
   shown: string,
 ): Promise<Begun[]> {
-  if (operation.mailsSecret && context.services.isStopping) {
+  if (operation.mailsSecret && context.service.isStopping) {
     throw new AppError('try_later', 'The server is shutting down; approve it once it is back.');
   }
   const person = { ...(context.person as SignedInPerson), shown };
@@ -157,7 +155,7 @@ async function carryOut(
 }
 
 /** Mails the secrets of begun approvals after the answer; the outcome of each is in its key's history. */
-function finishAll({ services: { background, report } }: PageContext, begun: readonly Begun[]): void {
+function finishAll({ service: { background, report } }: PageContext, begun: readonly Begun[]): void {
   const waiting = [...begun];
   const work = async (signal: AbortSignal) => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {

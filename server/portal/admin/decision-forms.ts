@@ -28,7 +28,7 @@ type Shown = { key: KeyView; revision: string; typed: Form | null; faults: Fault
 export function decisionForms(context: PageContext, shown: Shown): Html | null {
   const all = DECISIONS.filter((operation) => allows(operation, shown.key)).map((operation) => ({
     operation,
-    fault: faultOf(() => operation.check(context.access, shown.key)),
+    fault: faultOf(() => operation.check(context.deps, shown.key)),
   }));
   if (all.length === 0) return null;
   const refused = all.flatMap(({ operation: { texts }, fault }) =>
@@ -50,11 +50,11 @@ ${refused}${possible.map((operation) => formOf(context, shown, operation))}</div
 }
 
 function formOf(context: PageContext, { key, revision, ...sent }: Shown, operation: AnyOperation): Html {
-  const { access } = context;
+  const { deps } = context;
   const { name, texts } = operation;
   // Several forms have fields with the same name; errors and their links belong to the form that was sent.
   const typed = sent.typed !== null && oneValue(sent.typed, 'operation') === name ? sent.typed : null;
-  const defaults = operation.defaults(access, key);
+  const defaults = operation.defaults(deps, key);
   const fields = formFields(operation, 'admin')
     .filter(([input, schema]) => input in defaults && !isLongText(schema))
     .map(([input, schema]) => {

@@ -48,8 +48,8 @@ export async function enrol(context: PageContext): Promise<Outcome> {
   return registerPasskey(context, secret, ask, { seeOther: '/developers/admin/sign-in', flash: 'passkey-registered' });
 }
 
-function askToCreate({ access, config, to }: PageContext, secret: string, name: string, faults: Faults): Page {
-  const { admin, expiresAtMs } = readEnrolment(access, secret);
+function askToCreate({ deps, config, to }: PageContext, secret: string, name: string, faults: Faults): Page {
+  const { admin, expiresAtMs } = readEnrolment(deps, secret);
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
@@ -60,7 +60,7 @@ ${passkeyForm({
   action: to('/developers/enrol'),
   button: 'Create a passkey',
   parts: [passkeyName(name, faults), hiddenField('secret', secret)],
-  options: beginRegistration(access, secret),
+  options: beginRegistration(deps, secret),
 })}</div>`,
   };
 }

@@ -35,13 +35,13 @@ export function adminKeyPage(context: PageContext): Promise<Page> {
 
 /** The same page; if one of its forms was refused, with what was typed and the errors. */
 export async function showAdminKey(context: PageContext, typed: Form | null, faults: Faults): Promise<Page> {
-  const { access, nowMs } = context;
+  const { deps, nowMs } = context;
   const identifier = context.params.identifier as string;
   // Read before the rest: if the key changes in between, decisions from this page are refused.
-  const revision = keyRevision(access.db, identifier);
+  const revision = keyRevision(deps.db, identifier);
   const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
   const linkTo = adminKeyPath(context);
-  const owner = readOwner(access.db, readKey(access.db, identifier));
+  const owner = readOwner(deps.db, readKey(deps.db, identifier));
   const attempt = attemptStatus(key, history, { path: linkTo(identifier), nowMs });
   const isGranted = key.permissions.length > 0;
   const usage = isGranted ? await performFor(context, OPERATIONS.usage, { identifier }) : null;
@@ -61,7 +61,7 @@ ${attempt.body}
 ${addressNote(key)}
 ${banNote(owner)}
 <div class="beside"><div class="stack">
-<section class="card" aria-label="The request">${owner === null ? html`<p class="soft">Its profile was erased.</p>` : profileCard(access, owner)}<hr>
+<section class="card" aria-label="The request">${owner === null ? html`<p class="soft">Its profile was erased.</p>` : profileCard(deps, owner)}<hr>
 <p class="text" dir="auto">${key.description}</p><hr>
 ${factList([...requestFacts(key, linkTo, 'with links').slice(2), ...others.facts, ...mailFact(owner, key), ...grantFacts(key)])}</section>
 ${usage === null ? '' : usageChart(usage, `Last ${usage.days.length} days`)}
@@ -111,7 +111,7 @@ function crumbs(context: PageContext, { identifier, state }: KeyView): Html {
   const link = (path: string, text: string) => html`<a href="${context.to(path)}">${text}</a>`;
   const label = html` aria-label="Breadcrumb"`;
   if (state !== 'pending') return html`<nav class="crumbs"${label}>${link(ADMIN_KEYS_PATH, 'Keys')}</nav>`;
-  const { position, waiting, previous, next } = queuePlace(context.access, identifier);
+  const { position, waiting, previous, next } = queuePlace(context.deps, identifier);
   const beside = (one: string | null, text: string) => (one === null ? [] : [link(`${ADMIN_KEYS_PATH}/${one}`, text)]);
   const place = `${numberText(position)} of ${numberText(waiting)}`;
   return html`<nav class="crumbs"${label}><span>${link(QUEUE_PATH, 'Requests')} ${place}</span><span>${beside(previous, '← Previous')}${beside(next, 'Next →')}</span></nav>`;

@@ -39,7 +39,7 @@ const PRESETS: Readonly<Record<string, { text: string; firstDay: number; lastDay
 
 /** `GET /developers/admin/log`: the audit log, newest first, filtered by person, kind, key and time. */
 export function log(context: PageContext): Page {
-  const { access, nowMs } = context;
+  const { deps, nowMs } = context;
   const before = queryValue(context, 'before') || null;
   if (before !== null && !isLogCursor(before)) throw new AppError('bad_parameter', 'before must be taken from a link.');
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, queryValue(context, name).trim()])) as Wanted;
@@ -48,7 +48,7 @@ export function log(context: PageContext): Page {
   const { entries, next } =
     faults.size > 0
       ? { entries: [], next: null }
-      : readLog(access.db, PAGE_SIZE, { ...filter, after: before ?? undefined });
+      : readLog(deps.db, PAGE_SIZE, { ...filter, after: before ?? undefined });
   const isFiltered = before !== null || FILTERS.some((name) => wanted[name] !== '');
   const none = isFiltered
     ? 'No entries match these filters.'
@@ -128,7 +128,7 @@ function whatOf(context: PageContext, { kind, identifier, by, text: alone, writt
 
 /** The name of a key as a link, and its owner unless the owner did it; for an erased key, its identifier. */
 function namedKey(context: PageContext, identifier: string, by: string): Html {
-  const { db } = context.access;
+  const { db } = context.deps;
   const { name, profileId } = readKey(db, identifier);
   const owner = profileId === null ? null : readOwnerById(db, profileId).username;
   const whose = owner === null || by === `owner ${owner}` ? '' : html` of ${userText(owner)}`;

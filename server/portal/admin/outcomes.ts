@@ -97,7 +97,7 @@ export async function outcomes(context: PageContext): Promise<ShownAttempt> {
   const lines: Line[] = [];
   for (const name of OUTCOME_QUERY) {
     for (const identifier of queryValue(context, name).split(',').filter(isIdentifier)) {
-      if (faultOf(() => readQueued(context.access, identifier)) === null) {
+      if (faultOf(() => readQueued(context.deps, identifier)) === null) {
         lines.push(await lineOf(context, name, identifier));
       }
     }
@@ -133,7 +133,7 @@ async function lineOf(context: PageContext, end: keyof Decided, identifier: stri
   if (end === 'changed') {
     return { key, kind: 'changed', words: html`This has changed since you opened it, so nothing was done.` };
   }
-  const fault = choiceFault(readQueued(context.access, identifier));
+  const fault = choiceFault(readQueued(context.deps, identifier));
   if (end === 'refused') {
     return { key, kind: 'refused', words: pageSentence(fault ?? 'Nothing was done; try it once more.') };
   }

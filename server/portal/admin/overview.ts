@@ -12,7 +12,7 @@ import { adminKeyPath, QUEUE_PATH } from './parts.ts';
 /** `GET /developers/admin/overview`: the service in three numbers, its last 30 days, and what needs attention. */
 export function overview(context: PageContext): Page {
   const { nowMs } = context;
-  const found = readOverview(context.access, context.services.limits);
+  const found = readOverview(context.deps, context.service.limits);
   const { days, limited, lastImport, lastFeed, mails, disk } = found;
   const state = [
     ...(mails.undelivered.length === 0 ? ['All mails delivered'] : []),

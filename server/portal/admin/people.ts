@@ -17,9 +17,9 @@ const FRESH_MS = 5 * 60_000;
 
 /** `GET /developers/admin/people`: the admin's own passkeys, a link to their sessions, and the list of admins. */
 export function people(context: PageContext): Page {
-  const { access, session, nowMs, to } = context;
+  const { deps, session, nowMs, to } = context;
   const own = session?.person.name ?? '';
-  const admins = listAdmins(access);
+  const admins = listAdmins(deps);
   const passkeys = admins.find(({ name }) => name === own)?.passkeys ?? [];
   const isNow = isFresh(context);
   const items = passkeys.map((passkey) => {
@@ -59,7 +59,7 @@ function refuseStale(context: PageContext): void {
  */
 export async function addOwnPasskey(context: PageContext): Promise<Outcome> {
   refuseStale(context);
-  const { access, to } = context;
+  const { deps, to } = context;
   const session = context.session as Session;
   const title = 'Add a passkey';
   const ask = (name: string, faults: Faults): Page => ({
@@ -72,7 +72,7 @@ ${passkeyForm({
   action: to(`${PEOPLE_PATH}/passkeys`),
   button: { text: 'Create a passkey', cancel: to(PEOPLE_PATH) },
   parts: [passkeyName(name, faults)],
-  options: beginRegistration(access, session),
+  options: beginRegistration(deps, session),
 })}`,
   });
   return registerPasskey(context, session, ask, { seeOther: PEOPLE_PATH, flash: 'passkey-added' });
@@ -83,13 +83,13 @@ ${passkeyForm({
  * admin, this one too. Throws `not_found`, `refused` for the last passkey, and `forbidden` more than five minutes after signing in.
  */
 export async function removeOwnPasskey(context: PageContext): Promise<Outcome> {
-  const { access, config, form, params, nowMs, to } = context;
+  const { deps, config, form, params, nowMs, to } = context;
   const session = context.session as Session;
-  const passkey = listPasskeys(access.db, session.adminId ?? 0).find(({ id }) => String(id) === params.id);
+  const passkey = listPasskeys(deps.db, session.adminId ?? 0).find(({ id }) => String(id) === params.id);
   if (passkey === undefined) throw new AppError('not_found', 'You have no such passkey.');
   refuseStale(context);
   if (oneValue(form, 'sure') === 'yes') {
-    await context.write(() => removePasskey(access, session, passkey.id));
+    await context.write(() => removePasskey(deps, session, passkey.id));
     const cookies = [removeCookie(config, 'session')];
     return { seeOther: '/developers/admin/sign-in', flash: 'passkey-removed', cookies };
   }

@@ -39,9 +39,9 @@ export async function showQueue(context: PageContext, faults: Faults): Promise<P
   const after = part[0]?.[1] ?? null;
   const ends = await outcomes(context);
   // Outside a transaction, each statement takes its own locks, which can take as long as the statement itself.
-  using _ = beginSnapshot(context.access.db.$client);
+  using _ = beginSnapshot(context.deps.db.$client);
   const { requests, waiting, next, cantMail } = listQueue(
-    context.access,
+    context.deps,
     context.person as SignedInPerson,
     USUAL_PAGE_LENGTH,
     after,
@@ -95,7 +95,7 @@ function waitingInWords({ nowMs }: PageContext, waiting: number, oldest: Queued 
  * follows it.
  */
 function rowOf(context: PageContext, queued: Queued, offered: readonly AnyOperation[], isChosen: boolean): Html {
-  const { access, nowMs } = context;
+  const { deps, nowMs } = context;
   const { key, keysBeside } = queued;
   const { identifier, name, attempt, profile, description, requestedAt, expectedUsage } = key;
   const linkTo = adminKeyPath(context);
@@ -117,7 +117,7 @@ function rowOf(context: PageContext, queued: Queued, offered: readonly AnyOperat
       ? html`<span class="usage warn">no usage given</span>`
       : html`<span class="usage"><bdi>${beginningOf(expectedUsage, 80)}</bdi></span>`;
   const facts: ShownFact[] = [
-    ['Profile', profileFacts(access, readKey(access.db, identifier).profileId)],
+    ['Profile', profileFacts(deps, readKey(deps.db, identifier).profileId)],
     ...requestFacts(key, linkTo, 'with links').slice(2),
     ['More', html`<a href="${linkTo(identifier)}">All details, limits and permissions</a>`],
   ];
@@ -128,7 +128,7 @@ function rowOf(context: PageContext, queued: Queued, offered: readonly AnyOperat
 <span class="wants"><span>${permissionNames(key)}</span> ${usage}</span>
 ${durationSince(Date.parse(requestedAt), nowMs)}</summary>
 <div class="more"><div class="stack"><p class="text" dir="auto">${description}</p>${why}</div>${factList(facts)}</div></details>
-<p class="buttons quick">${hiddenField('shown', `${identifier} ${keyRevision(access.db, identifier)}`)}${isMailing ? '' : offered.map((one) => rowButton(one, queued, linkTo(identifier)))}</p>
+<p class="buttons quick">${hiddenField('shown', `${identifier} ${keyRevision(deps.db, identifier)}`)}${isMailing ? '' : offered.map((one) => rowButton(one, queued, linkTo(identifier)))}</p>
 </li>`;
 }
 

@@ -23,12 +23,12 @@ export function adminSignInPage(context: PageContext): Page {
  * browser's session, if it has one.
  */
 export async function adminSignIn(context: PageContext): Promise<Outcome> {
-  const { access, form, client } = context;
+  const { deps, form, client } = context;
   if (passkeyFault(context) !== null) return { ...show(context, NO_FAULTS), refusal: 'no_sign_in' };
   const credential = oneValue(form, 'credential');
   if (credential === '') return ask(context);
   try {
-    const token = await signInByPasskey(access, credential, client, context.waitUntilMs);
+    const token = await signInByPasskey(deps, credential, client, context.waitUntilMs);
     return finishSignIn(context, { kind: 'admin', token }, nextOf(context) || '/developers/admin');
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden') throw error;
@@ -37,7 +37,7 @@ export async function adminSignIn(context: PageContext): Promise<Outcome> {
 }
 
 function ask(context: PageContext): Page {
-  const { access, config, to } = context;
+  const { deps, config, to } = context;
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
@@ -47,7 +47,7 @@ ${passkeyForm({
   action: to(PATH),
   button: 'Use a passkey',
   parts: [hiddenField('next', nextOf(context))],
-  options: beginPasskeySignIn(access),
+  options: beginPasskeySignIn(deps),
 })}</div>`,
   };
 }

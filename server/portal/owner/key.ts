@@ -67,10 +67,10 @@ function actions(context: PageContext, key: KeyView, isBanned: boolean): Html[] 
   );
 }
 
-function whatIsLeft({ services, nowMs }: PageContext, key: KeyView): Html {
+function whatIsLeft({ service, nowMs }: PageContext, key: KeyView): Html {
   const may = key.permissions.map((permission) => PERMISSION_WORDS[permission]).join(' and ');
   return html`<section class="card" aria-labelledby="left"><h2 id="left">What is left</h2>
-${levelList(services.limits.levelsOf(key), nowMs)}
+${levelList(service.limits.levelsOf(key), nowMs)}
 <p class="soft">It may ${may}. Need more? Replace it, and say why.</p></section>`;
 }
 

@@ -6,14 +6,14 @@ import { bannedNote, isFull, keyMeta, ownKeyLink, ownKeys, ownProfile, usedText 
 
 /** `GET /developers/keys`: the keys of the owner's profile, and how many of its places are taken. */
 export async function keys(context: PageContext): Promise<Page> {
-  const { to, services, nowMs } = context;
+  const { to, service, nowMs } = context;
   const owner = ownProfile(context);
   const { keys: all, lastUses, inUse } = await ownKeys(context);
   const ended = all.filter((key) => !inUse.includes(key)).toReversed();
   const rowOf = (key: KeyView) => {
     const meta = [stateTag(key), ...keyMeta(context, key, lastUses.get(key.identifier) ?? null)];
     const isWorking = key.state === 'Active' && key.refusedFor === null;
-    return html`<li class="key"><div><h2>${ownKeyLink(context, key)}</h2><p>${joined(meta)}</p></div>${isWorking ? html`<div>${levelList(services.limits.levelsOf(key), nowMs)}</div>` : ''}</li>`;
+    return html`<li class="key"><div><h2>${ownKeyLink(context, key)}</h2><p>${joined(meta)}</p></div>${isWorking ? html`<div>${levelList(service.limits.levelsOf(key), nowMs)}</div>` : ''}</li>`;
   };
   const mayRequest = !owner.banned && !isFull(inUse);
   const request = mayRequest

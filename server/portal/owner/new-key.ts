@@ -61,7 +61,7 @@ function fullPage(context: PageContext, inUse: readonly KeyView[]): Page {
 /** Why this profile can't request a key right now; null if it can. */
 function hindranceOf(context: PageContext): string | null {
   try {
-    checkProfile(context.access, ownProfile(context).id);
+    checkProfile(context.deps, ownProfile(context).id);
     return null;
   } catch (error) {
     const rule = ruleSentence(error);

@@ -13,8 +13,8 @@ import type { PageContext } from '../requests/request-context.ts';
 // What the pages of owners have in common.
 
 /** The profile of the signed-in owner. Throws `not_found` if it has just been erased. */
-export function ownProfile({ access, session }: PageContext): Owner {
-  return readOwnerById(access.db, session?.profileId as number);
+export function ownProfile({ deps, session }: PageContext): Owner {
+  return readOwnerById(deps.db, session?.profileId as number);
 }
 
 /** The note about a ban: what it means for the keys, and what the owner can still do. Empty if there is none. */
@@ -56,11 +56,11 @@ export function isFull(inUse: readonly KeyView[]): boolean {
 }
 
 /** The line about a key in the list and under its name: since when it has been waiting, when it was last used and when it ends. */
-export function keyMeta({ access, nowMs }: PageContext, key: KeyView, usedAtMs: number | null): (Html | string)[] {
+export function keyMeta({ deps, nowMs }: PageContext, key: KeyView, usedAtMs: number | null): (Html | string)[] {
   const { state, requestedAt, expiresAt, identifier } = key;
   const asked = html`requested ${relativeTime(Date.parse(requestedAt), nowMs)}`;
   if (state === 'pending') {
-    const older = countOlder(access, identifier);
+    const older = countOlder(deps, identifier);
     return [asked, older === 0 ? 'next in line' : `${countText(older, 'request')} ahead of it`];
   }
   const used = usedAtMs === null ? null : html`last used ${relativeTime(usedAtMs, nowMs)}`;

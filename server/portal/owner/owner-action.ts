@@ -41,15 +41,15 @@ async function show(
   typed: Form | null,
   faults: Faults,
 ): Promise<Page> {
-  const { access } = context;
+  const { deps } = context;
   const identifier = context.params.identifier as string;
-  checkReach(access, context.person as SignedInPerson, OPERATIONS.show, { identifier });
+  checkReach(deps, context.person as SignedInPerson, OPERATIONS.show, { identifier });
   // Read before the rest: if the key changes in between, what is confirmed here is refused.
-  const shown = keyRevision(access.db, identifier);
+  const shown = keyRevision(deps.db, identifier);
   const { key } = await performFor(context, OPERATIONS.show, { identifier });
   const { from, event, isDangerous, texts } = operation;
   refuseState(key, from, event);
-  const defaults = operation.defaults(access, key);
+  const defaults = operation.defaults(deps, key);
   const fields = formFields(operation, 'owner').map(([input, schema]) => {
     const sent = typed?.get(formNameOf(input, schema)) ?? [];
     return inputField(input, schema, {

@@ -31,12 +31,12 @@ ${formTo(to('/developers/found'), { text: 'Revoke it', isDangerous: true, cancel
  * every text. Guesses of secrets are limited by the route.
  */
 export async function reportLeaked(context: PageContext): Promise<Outcome> {
-  const { access, form, write } = context;
+  const { deps, form, write } = context;
   const text = oneValue(form, 'secret');
   if (text.trim() === '') {
     const faults = new Map([['secret', 'Paste the secret that you found.']]);
     return { ...askForSecret(context, faults), refusal: 'refused_form' };
   }
-  await write(() => revokeLeakedKeys(access, text));
+  await write(() => revokeLeakedKeys(deps, text));
   return { seeOther: '/developers/found', flash: 'found' };
 }

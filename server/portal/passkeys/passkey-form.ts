@@ -47,7 +47,7 @@ export function passkeyName(value: string, faults: Faults): Html {
  * the form: for a form without a passkey, and with the errors of one that is refused.
  */
 export async function registerPasskey(
-  { access, form, client, waitUntilMs }: PageContext,
+  { deps, form, client, waitUntilMs }: PageContext,
   at: string | Session,
   ask: (name: string, faults: Faults) => Page,
   done: Outcome,
@@ -55,7 +55,7 @@ export async function registerPasskey(
   const [credential, name] = [oneValue(form, 'credential'), oneValue(form, 'name')];
   if (credential === '') return ask('My passkey', NO_FAULTS);
   try {
-    await register(access, at, { credential, name }, client, waitUntilMs);
+    await register(deps, at, { credential, name }, client, waitUntilMs);
     return done;
   } catch (error) {
     const rule = ruleSentence(error);

@@ -21,17 +21,17 @@ type HeaderList = [name: string, value: string][];
 
 /** Makes the response for a route's outcome: a page or a redirect. */
 export function answerOutcome(context: PageContext, outcome: Outcome): Response {
-  const { config, access, services, flash } = context;
+  const { config, deps, service, flash } = context;
   const { cookies = [], after } = outcome;
   if (after !== undefined) {
-    runInBackground(services.background, after, (cause) => services.report('error', 'Work for a page failed.', cause));
+    runInBackground(service.background, after, (cause) => service.report('error', 'Work for a page failed.', cause));
   }
   const answer =
     'seeOther' in outcome
       ? redirect(context, outcome)
       : showPage(config, outcome, {
           ...context,
-          waiting: context.person?.kind === 'admin' ? countPending(access) : 0,
+          waiting: context.person?.kind === 'admin' ? countPending(deps) : 0,
         });
   if (!('seeOther' in outcome) && flash !== null) answer.headers.append('Set-Cookie', removeCookie(config, 'flash'));
   for (const cookie of cookies) answer.headers.append('Set-Cookie', cookie);

@@ -18,7 +18,7 @@ export function allValues(form: Form, name: string): readonly string[] {
 }
 
 /**
- * The value of a parameter; empty if it is absent. Parameters that no page asks for are ignored, because mail services and other
+ * The value of a parameter; empty if it is absent. Parameters that no page asks for are ignored, because mail service and other
  * sites add their own. Throws `bad_parameter` for one that is repeated or can't be decoded.
  */
 export function queryValue({ request }: { request: Request }, name: string): string {

@@ -131,7 +131,7 @@ export async function performForm<Output>(
   const input = { ...values, ...about };
   try {
     // A key that the visitor may not see is refused before anything about the form is said.
-    checkReach(context.access, context.person as SignedInPerson, operation, input);
+    checkReach(context.deps, context.person as SignedInPerson, operation, input);
     if (faults.size > 0) return { ...(await show(faults)), refusal: 'refused_form' };
     return done(await performFor(context, operation, input));
   } catch (error) {
@@ -145,17 +145,17 @@ export async function performForm<Output>(
  * response waits for a mail server; the caller has to `finish` an unfinished outcome.
  */
 export async function performFor<Input extends object, Output>(
-  { access, person, write }: Pick<PageContext, 'access' | 'person' | 'write'>,
+  { deps, person, write }: Pick<PageContext, 'deps' | 'person' | 'write'>,
   operation: Operation<Input, Output>,
   input: Input,
 ): Promise<Output> {
-  const act = () => perform(access, person as SignedInPerson, operation, input);
+  const act = () => perform(deps, person as SignedInPerson, operation, input);
   // An approval reads the mail settings first, and then waits for the lock by itself.
   return operation.event === null || operation.mailsSecret ? act() : write(act);
 }
 
 /**
- * What an operation that ends or suspends an Active key breaks: its programs lose access, with the number of today's
+ * What an operation that ends or suspends an Active key breaks: its programs lose deps, with the number of today's
  * requests. Empty for other operations, and for a key that does not work anyway.
  */
 export async function whatStops(

@@ -5,8 +5,7 @@ import type { ErrorCode } from '../../../shared/errors.ts';
 import type { ErrorDetails } from '../../../shared/refusals.ts';
 import type { Client, Session, SignedInPerson } from '../../../shared/sign-in/sessions.ts';
 import type { Html } from '../../html.ts';
-import type { RequestState } from '../../http/serving.ts';
-import type { PortalServices } from '../services.ts';
+import type { RequestState, Service } from '../../service.ts';
 import type { Form } from './form.ts';
 
 /**
@@ -17,8 +16,8 @@ export type PageContext = {
   readonly request: Request;
   readonly state: RequestState;
   readonly config: Config;
-  readonly access: Deps;
-  readonly services: PortalServices;
+  readonly deps: Deps;
+  readonly service: Service;
   /** When the request arrived, in milliseconds since 1970. */
   readonly nowMs: number;
   /** As it was sent, percent-encoded. */

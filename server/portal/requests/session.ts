@@ -121,13 +121,13 @@ export function finishSignIn(
  * Ends the session of this browser, if it has one. If that can't be stored, logs why and returns false: the browser forgets
  * the session anyway, but the session stays valid until it expires.
  */
-export function endOwnSession({ access, session, services }: PageContext): boolean {
+export function endOwnSession({ deps, session, service }: PageContext): boolean {
   if (session === null) return true;
   try {
-    endSignIn(access, session, session.id);
+    endSignIn(deps, session, session.id);
     return true;
   } catch (error) {
-    services.report('error', 'The end of a session could not be stored.', error);
+    service.report('error', 'The end of a session could not be stored.', error);
     return false;
   }
 }

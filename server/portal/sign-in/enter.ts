@@ -12,9 +12,9 @@ import { finishSignIn, signInFault } from '../requests/session.ts';
  * link scanners don't use up the ticket. Throws `not_found`.
  */
 export function enterPage(context: PageContext): Page {
-  const { access, config, session, to } = context;
+  const { deps, config, session, to } = context;
   const ticket = queryValue(context, 'ticket');
-  const { profileId, username } = readHandOver(access, ticket);
+  const { profileId, username } = readHandOver(deps, ticket);
   const fault = signInFault(context);
   const isSame = session?.profileId === profileId;
   const ends =
@@ -36,9 +36,9 @@ ${ends}${fault === null ? form : html`<p class="note">${fault}</p>`}</div>`,
 
 /** `POST /developers/enter`: signs in the owner for whom the backend made the ticket. Throws `not_found` and `no_sign_in`. */
 export async function enter(context: PageContext): Promise<Outcome> {
-  const { access, form, client } = context;
+  const { deps, form, client } = context;
   if (signInFault(context) !== null) throw new AppError('no_sign_in');
   const ticket = oneValue(form, 'ticket');
-  const token = await context.write(() => enterHandOver(access, ticket, client));
+  const token = await context.write(() => enterHandOver(deps, ticket, client));
   return finishSignIn(context, { kind: 'owner', token }, '/developers/keys');
 }

@@ -13,9 +13,9 @@ import type { Outcome, Page, PageContext } from '../requests/request-context.ts'
 import { endOwnSession, removeCookie } from '../requests/session.ts';
 
 /** `GET /developers/sessions`: this person's sign-ins, and forms for ending them. */
-export function sessions({ access, session, nowMs, to }: PageContext): Page {
+export function sessions({ deps, session, nowMs, to }: PageContext): Page {
   const own = session as Session;
-  const all = listSignIns(access, own);
+  const all = listSignIns(deps, own);
   const path = (rest: string) => to(`/developers/sessions/${rest}`);
   const items = all.map(
     (one) =>
@@ -41,10 +41,10 @@ function describe({ startedAtMs, lastUsedAtMs, client: { address, agent } }: Ses
 }
 
 /** `POST /developers/sessions/:id/end`. Throws `not_found` if this person has no active session with this number. */
-export async function endOne({ access, config, session, params, write }: PageContext): Promise<Outcome> {
+export async function endOne({ deps, config, session, params, write }: PageContext): Promise<Outcome> {
   const own = session as Session;
   const id = Number(params.id);
-  if (!/^\d{1,15}$/.test(params.id ?? '') || !(await write(() => endSignIn(access, own, id)))) {
+  if (!/^\d{1,15}$/.test(params.id ?? '') || !(await write(() => endSignIn(deps, own, id)))) {
     throw new AppError('not_found', 'There is no such session, or it has ended.');
   }
   if (id !== own.id) return { seeOther: '/developers/sessions', flash: 'session-ended' };
@@ -52,8 +52,8 @@ export async function endOne({ access, config, session, params, write }: PageCon
 }
 
 /** `POST /developers/sessions/end-all`. */
-export async function endAll({ access, config, session, write }: PageContext): Promise<Outcome> {
-  await write(() => endAllSignIns(access, session as Session));
+export async function endAll({ deps, config, session, write }: PageContext): Promise<Outcome> {
+  await write(() => endAllSignIns(deps, session as Session));
   return { seeOther: '/developers', flash: 'sessions-ended', cookies: [removeCookie(config, 'session')] };
 }
 

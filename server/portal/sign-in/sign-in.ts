@@ -28,7 +28,7 @@ export function signInPage(context: PageContext): Page {
  * the same whether or not username and address match.
  */
 export function askForCode(context: PageContext): Outcome {
-  const { access, config, form, client, services } = context;
+  const { deps, config, form, client, service } = context;
   const typed = { name: oneValue(form, 'name').trim(), address: oneValue(form, 'address').trim() };
   if (ownerSignInFault(context) !== null) return { ...askWhom(context, typed, NO_FAULTS), refusal: 'no_sign_in' };
   const faults = new Map<string, string>();
@@ -36,7 +36,7 @@ export function askForCode(context: PageContext): Outcome {
   if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, such as name@example.org.');
   if (faults.size > 0) return { ...askWhom(context, typed, faults), refusal: 'refused_form' };
   const former = readCookie(context, 'sign-in');
-  const { browserSecret, mail } = requestCode(access, services.codes, { ...typed, browserSecret: former, client });
+  const { browserSecret, mail } = requestCode(deps, service.codes, { ...typed, browserSecret: former, client });
   // For the next page, which repeats them. Browsers keep no cookie of more than 4 096 bytes.
   const shown = JSON.stringify([typed.name.slice(0, 64), typed.address.slice(0, 320)]);
   const seconds = LIFETIMES_MS.code / 1000;
@@ -48,7 +48,7 @@ export function askForCode(context: PageContext): Outcome {
     ],
     after: async () => {
       const fault = await mail();
-      if (fault !== null) services.report('warn', fault);
+      if (fault !== null) service.report('warn', fault);
     },
   };
 }
@@ -94,13 +94,13 @@ export function codePage(context: PageContext): Page {
 
 /** `POST /developers/sign-in/code`: signs in the owner whose code it is; replaces the browser's session, if it has one. */
 export async function signIn(context: PageContext): Promise<Outcome> {
-  const { access, form, client } = context;
+  const { deps, form, client } = context;
   if (signInFault(context) !== null) {
     return { ...askCode(context, '', NO_FAULTS), refusal: 'no_sign_in' };
   }
   const code = oneValue(form, 'code');
   const entry = { browserSecret: readCookie(context, 'sign-in'), code, client };
-  const entered = await context.write(() => enterCode(access, entry));
+  const entered = await context.write(() => enterCode(deps, entry));
   if (!entered.isSignedIn) {
     return { ...askCode(context, code, new Map([['code', SENTENCES[entered.why]]])), refusal: 'refused_form' };
   }

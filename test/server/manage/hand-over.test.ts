@@ -28,10 +28,10 @@ const open = ({ get }: ServedPages, ticket: string, cookie?: string) =>
   get(`/developers/enter?ticket=${ticket}`, cookie);
 
 /** Signs in by a ticket, and waits for the mail about it. */
-async function enter({ post, services }: ServedPages, ticket: string, cookie?: string): Promise<Answer> {
+async function enter({ post, server }: ServedPages, ticket: string, cookie?: string): Promise<Answer> {
   const headers = { 'User-Agent': 'profilectl on a machine of your bank, call +1 555 0100' };
   const answer = await post('/developers/enter', { ticket }, cookie, headers);
-  await settleBackground(services.background);
+  await settleBackground(server.service.background);
   return answer;
 }
 

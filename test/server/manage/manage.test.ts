@@ -62,7 +62,7 @@ test('/me returns the backend and the rights of a token, whose last use is recor
     rights: ['profiles', 'sign-ins'],
     withoutAddress: false,
   });
-  await settleBackground(world.services.background);
+  await settleBackground(world.server.service.background);
   expect(listTokens(world.access.db)[0]?.lastUsedAt).toBe('2026-01-01T00:00:00.000Z');
 });
 

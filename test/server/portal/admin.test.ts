@@ -339,7 +339,7 @@ test('the log tells every decision on keys and people, newest first, and can be 
 });
 
 test('the overview shows requests by outcome, keys near their limits, and what waits', async () => {
-  const { access, clock, grace, services } = await adminPages();
+  const { access, clock, grace, server } = await adminPages();
   // The space of the disk differs.
   const overview = async () => {
     const page = await grace.see('/overview');
@@ -358,6 +358,6 @@ test('the overview shows requests by outcome, keys near their limits, and what w
        VALUES ('${waiting}', 'request', 'root@example.org', '', '', ${clock.nowMs()}, 0, 'refused', 1, 'No such <box>.')`,
   );
   clock.advance(1_200_000);
-  expect(use(services.limits, { identifier: quiet, rateLimits }, 50)).toBeNull();
+  expect(use(server.service.limits, { identifier: quiet, rateLimits }, 50)).toBeNull();
   record('an overview', await overview());
 });

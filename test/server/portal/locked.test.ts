@@ -101,7 +101,7 @@ test.each([
 ] as [string, (identifier: string) => string, Record<string, string>][])(
   '%s: if the address changes while the form waits for the lock, the page says that the owner is signed out, and nothing is done',
   async (_, pathOf, form) => {
-    const { access, cookie, get, post } = await servePages();
+    const { access, server, cookie, get, post } = await servePages();
     const identifier = await request(access, { profile: ADA.username });
     const traces = () => storedIn(access.db, ['api_keys', 'events']);
     let before = '';
@@ -111,7 +111,7 @@ test.each([
     };
     // The first transaction finds out whether the database is locked, before it is read who is signed in.
     let begun = 0;
-    Object.assign(access, { db: waitingWhile(access, change, () => begun++ > 0).db });
+    Object.assign(server.service.deps, { db: waitingWhile(access, change, () => begun++ > 0).db });
     const answer = await post(`/developers/keys${pathOf(identifier)}`, form, cookie);
     expect(answer).toMatchObject({ status: 403, refusal: 'signed_out' });
     expect(answer.body).toContain('You are no longer signed in; nothing was done.');

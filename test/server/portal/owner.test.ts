@@ -252,7 +252,7 @@ test('an Active key shows what is left of each limit, and when it refills', asyn
   const { see, access, clock } = world;
   const { identifier } = await issue(access, { profile: 'ada' }, { rateLimits: LIMITS });
   const key = { identifier, rateLimits: LIMITS };
-  expect(use(world.services.limits, key, 60)).toBeNull();
+  expect(use(world.server.service.limits, key, 60)).toBeNull();
   record('nothing left of a limit', await see(`/${identifier}`));
   record('nothing left of a limit: the list', await see());
   // The time to wait is rounded up, and never 0.

@@ -166,7 +166,7 @@ test('GET and HEAD write nothing except the last use of a session, once a minute
   const changes = () => (db.$client.query('SELECT total_changes() AS n').get() as { n: number }).n;
   const look = async (method: string, headers: Record<string, string>) => {
     for (const path of pathsOf('GET')) await fetchPage(server, asPath(path), { method, headers });
-    await settleBackground(world.services.background);
+    await settleBackground(world.server.service.background);
   };
   for (const [method, headers] of [
     ['GET', {}],
@@ -182,7 +182,7 @@ test('GET and HEAD write nothing except the last use of a session, once a minute
   for (const site of ['same-site', 'cross-site', 'same-origin']) {
     expect(lastUse()).toEqual([[begunAtMs]]);
     expect((await world.get('/developers/keys', cookie, { 'sec-fetch-site': site })).status).toBe(200);
-    await settleBackground(world.services.background);
+    await settleBackground(world.server.service.background);
   }
   expect(lastUse()).toEqual([[world.clock.nowMs()]]);
   const before = changes();

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
+import { createService } from '../../../server/app.ts';
+import { refuseUncaught } from '../../../server/http/every-request.ts';
 import { readTransport } from '../../../server/http/transport.ts';
 import { listen } from '../../../server/listen.ts';
 import { createLog } from '../../../server/observability/log.ts';
-import { createService, refuseUncaught } from '../../../server/service.ts';
 import { closeReader } from '../../../shared/db/reader.ts';
 import { testDeps } from '../../support/world.ts';
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { createLog } from '../../../server/observability/log.ts';
 import { startOutboxTimer, TRUSTED_AFTER_MS } from '../../../server/upkeep/outbox.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase.ts';
@@ -90,8 +89,7 @@ test('nothing is deleted or ended because of its age before the server has run f
   signedIn(deps, ownerOf(insertProfile(deps.db, { id: 3 })));
   // The clock is more than a year ahead when the machine starts.
   clock.jump(420 * DAY_MS);
-  const log = createLog('info', clock.nowMs, () => {});
-  const timer = startOutboxTimer({ deps, log }, { isStopping: false });
+  const timer = startOutboxTimer({ deps, report: () => {}, isStopping: false });
   await timer.first;
   clock.advance(TRUSTED_AFTER_MS - 1);
   await timer.first;
