@@ -8,7 +8,8 @@ type Route = { readonly method: string; readonly path: string };
 /** The path of the route that a path matches; null if none does, or the path can't be decoded. */
 export function routeOf(routes: readonly Route[], path: string): string | null {
   if (decode(path) === undefined) return null;
-  const isMatch = (template: string) => new RegExp(`^${template.replaceAll(/:\w+/g, '[^/]+')}$`).test(path);
+  const isMatch = (template: string) =>
+    new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`).test(path);
   return routes.find(({ path: template, method }) => method !== 'ALL' && isMatch(template))?.path ?? null;
 }
 

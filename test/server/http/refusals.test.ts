@@ -140,7 +140,7 @@ describe('a valid key', () => {
 });
 
 test('outside the API, paths are found exactly as they are written', async () => {
-  for (const path of ['/nothing', '/apix', '/API/key', '/healthz/']) {
+  for (const path of ['/nothing', '/apix', '/API/key', '/healthz/', '/openapi-json']) {
     await expectRefusal(await get(server, path, secret), 404, { RateLimit: null });
   }
 });
