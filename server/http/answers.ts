@@ -36,7 +36,8 @@ export function answerTo(request: Request, state: RequestState, answer: Answer):
   Object.assign(headers, answer.headers);
   if (isUnchanged) delete headers['Content-Type'];
   else if (isZipped) headers['Content-Encoding'] = 'gzip';
-  return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : (answer.status ?? 200), headers });
+  const shown = bodyFor(request, isUnchanged, body);
+  return new Response(shown, { status: isUnchanged ? 304 : (answer.status ?? 200), headers });
 }
 
 const COMMON = { 'X-Content-Type-Options': 'nosniff' };
@@ -46,19 +47,23 @@ const FOR_KEY = { 'Cache-Control': 'private, no-cache', ...COMMON, Vary: 'Author
 const FOUND = new Headers({ ...FOR_KEY, 'Content-Type': 'application/json' });
 const UNCHANGED = new Headers(FOR_KEY);
 
-function answerKey({ method, headers: sent }: Request, requestId: string, quota: Quota, answer: Answer): Response {
+function answerKey(request: Request, requestId: string, quota: Quota, answer: Answer): Response {
   const { body, etag = etagOf(body as Exclude<typeof body, Blob>), headers: more } = answer;
-  const isUnchanged = isKnown(sent, etag);
+  const isUnchanged = isKnown(request.headers, etag);
   const headers = isUnchanged ? UNCHANGED : FOUND;
   headers.set('ETag', etag);
   headers.set('X-Request-Id', requestId);
   headers.set('RateLimit-Policy', rateLimitPolicy(quota));
   headers.set('RateLimit', rateLimit(quota));
-  // For HEAD, Elysia drops the body and adds its length, which for a 304 has to be that of the 200 (RFC 9110, section 8.6).
-  const shown = isUnchanged && method === 'GET' ? null : body;
+  const shown = bodyFor(request, isUnchanged, body);
   const response = new Response(shown, { status: isUnchanged ? 304 : 200, headers });
   for (const name in more) response.headers.set(name, more[name] as string);
   return response;
+}
+
+/** For HEAD, Elysia drops the body and adds its length, which for a 304 has to be that of the 200 (RFC 9110, section 8.6). */
+function bodyFor({ method }: Request, isUnchanged: boolean, body: Answer['body']): Answer['body'] | null {
+  return isUnchanged && method === 'GET' ? null : body;
 }
 
 function isKnown(sent: Headers, etag: string): boolean {

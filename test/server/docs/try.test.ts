@@ -40,6 +40,9 @@ describe('the page as it is sent', () => {
         for (const name of ['etag', 'content-encoding', 'content-length', 'content-type', 'vary']) {
           expect([name, head.headers.get(name)]).toEqual([name, got.headers.get(name)]);
         }
+        // A 304 to HEAD has no length other than that of the 200 (RFC 9110, section 8.6).
+        const known = await get(server, path, null, { method: 'HEAD', headers });
+        expect([known.status, known.headers.get('content-length')]).toEqual([304, got.headers.get('content-length')]);
       }
     }
   });
