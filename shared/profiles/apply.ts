@@ -162,7 +162,8 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
       addNames(id, names);
     }
     released.delete(id);
-    const isShownOtherwise = before !== null && before.displayName !== profile.displayName;
+    const isShownOtherwise =
+      row.profile !== old.profile && (before ?? profileIn(held)).displayName !== profile.displayName;
     if (isRenamed || isShownOtherwise || row.email !== old.email) noteSearched(tx, id);
     if (!merge) remarkOn(line, held, row, remarks);
     if (old.email !== null && !isSameAddress(old.email, row.email)) {

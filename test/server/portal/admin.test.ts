@@ -306,6 +306,16 @@ test('keys are found by a part of identifier, name, username, alias and display 
   expect([await found('zazo'), await found('lukasz@example.org')]).toEqual([[], []]);
   await importLines(access, [{ id: 20, username: 'Łukasz', aliases: ['wiola'], displayName: 'Żuraw', email: null }]);
   expect([await found('wiola'), await found('wanda'), await found('z@example.org')]).toEqual([[active], [], []]);
+  // A line that needs nothing of the stored profile.
+  const whole = {
+    id: 20,
+    username: 'Łukasz',
+    aliases: ['wiola'],
+    banned: false,
+    createdAt: '2024-05-01T00:00:00.000Z',
+  };
+  await importLines(access, [{ ...whole, displayName: 'Bocian' }]);
+  expect([await found('bocian'), await found('zuraw')]).toEqual([[active], []]);
   editKey(access, { identifier: active, name: 'Sync of roles', by: onBox('root') });
   expect([await found('of rol'), await found('discord')]).toEqual([[active], []]);
   record('no key is found', await grace.see(`/keys?find=${encodeURIComponent('"><b>mark')}`));
