@@ -1,5 +1,6 @@
 import { afterAll } from 'bun:test';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import type { Report } from '../../server/observability/log.ts';
 import { readConfig } from '../../shared/config/config.ts';
@@ -122,27 +123,21 @@ export async function startBrokenSmtp(faults: Partial<Record<SmtpStage, SmtpFaul
       else if (answer !== 'silence' && answer !== '') socket.write(`${answer}\r\n`);
       return answer;
     };
-    let expects: 'lines' | 'content' | 'handshake' = 'lines';
-    let pending = '';
-    socket.setEncoding('latin1');
-    socket.on('data', (chunk: string) => {
-      if (expects === 'content') {
+    let [isContent, isHandshake] = [false, false];
+    createInterface(socket).on('line', (line) => {
+      // A TLS handshake is never answered. Its random bytes may contain a line end, but no command before it.
+      if (isHandshake) return;
+      if (isContent) {
         if (content === '') reach('content');
-        content += chunk;
-        if (!content.endsWith('\r\n.\r\n')) return;
-        expects = 'lines';
-        reach('dot');
-      } else if (expects === 'lines') {
-        const lines = (pending + chunk).split('\r\n');
-        pending = lines.pop() ?? '';
-        for (const line of lines) {
-          const stage = line.split(' ')[0] as SmtpStage;
-          const answer = reach(stage);
-          if (answer.startsWith('354')) expects = 'content';
-          // A TLS handshake is never answered. Its random bytes may contain a line end, but no command before it.
-          if (stage === 'STARTTLS' && answer.startsWith('220')) expects = 'handshake';
-        }
+        content += `${line}\r\n`;
+        isContent = line !== '.';
+        if (!isContent) reach('dot');
+        return;
       }
+      const stage = line.split(' ')[0] as SmtpStage;
+      const answer = reach(stage);
+      isContent = answer.startsWith('354');
+      isHandshake = stage === 'STARTTLS' && answer.startsWith('220');
     });
     socket.on('error', () => {});
     socket.on('close', () => {

@@ -11,6 +11,8 @@ import { prepareQuotaRows, readStored } from '../../shared/limits/stored.ts';
 import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/board.ts';
 import { type Lookup, prepareLookup } from '../../shared/profiles/lookup.ts';
 
+import { eventually } from './world.ts';
+
 /** Expects that a database file is undamaged, and that no row refers to a missing one. */
 export function expectSound(path: string): void {
   const sqlite = new Database(path);
@@ -19,12 +21,9 @@ export function expectSound(path: string): void {
   sqlite.close();
 }
 
-/** Waits until no reader uses the write-ahead log, and empties it. Fails after 5 seconds. */
+/** Waits until no reader uses the write-ahead log, and empties it. */
 export async function emptyLogSoon(sqlite: Sqlite): Promise<void> {
-  for (let turn = 0; sqlite.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0]?.[0] !== 0; turn++) {
-    expect(turn).toBeLessThan(500);
-    await Bun.sleep(10);
-  }
+  await eventually(() => sqlite.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0]?.[0] === 0);
 }
 
 /** Limits of which nothing was ever stored. */
