@@ -19,7 +19,7 @@ import { requestIds, transport } from './http/every-request.ts';
 import { refuseRest } from './http/other-requests.ts';
 import type { Transport } from './http/transport.ts';
 import { manage } from './manage/app.ts';
-import { type Log, reportTo } from './observability/log.ts';
+import type { Log } from './observability/log.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { pages } from './portal/app.ts';
 import type { Service } from './service.ts';
@@ -33,7 +33,6 @@ export function createService(deps: Deps, transport: Transport, log: Log): Servi
     transport,
     reader,
     log,
-    report: reportTo(log),
     connections: null,
     nextRequestId: requestIds(deps.random),
     verify: prepareVerifier(reader, clock),

@@ -11,7 +11,7 @@ import type { Usage } from '../shared/usage/usage.ts';
 import type { Background } from './background.ts';
 import type { Quota } from './http/quota.ts';
 import type { Transport } from './http/transport.ts';
-import type { Log, Report } from './observability/log.ts';
+import type { Log } from './observability/log.ts';
 import type { Metrics } from './observability/metrics.ts';
 
 /** The part of Bun's server that knows connections: their remote address, and their idle timeout in seconds. */
@@ -26,7 +26,6 @@ export type Service = {
   transport: Transport;
   reader: Reader;
   log: Log;
-  report: Report;
   nextRequestId: () => string;
   verify: Verifier;
   throttle: Throttle;

@@ -55,7 +55,7 @@ export function manage(service: Service) {
 
 /** Authenticates the caller, and records the use of the token afterwards. Throws `no_credentials` and `invalid_token`. */
 function admit(service: Service, request: Request, { address }: RequestState): Call {
-  const { deps, throttle, background, report } = service;
+  const { deps, throttle, background, log } = service;
   const sent = credentialsOf(request.headers.get('authorization'));
   const token = sent === null ? null : readBackendToken(deps.db, sent);
   if (token === null) {
@@ -64,7 +64,7 @@ function admit(service: Service, request: Request, { address }: RequestState): C
   }
   if (isTokenUseDue(deps.clock.nowMs(), token)) {
     const note = () => noteTokenUse(deps, token);
-    const onFault = (cause: unknown) => report('warn', 'The last use of a token could not be recorded.', cause);
+    const onFault = (cause: unknown) => log.event('warn', 'The last use of a token could not be recorded.', { cause });
     runInBackground(background, () => whenUnlocked(deps.db.$client).then(note), onFault);
   }
   return { request, token, service };

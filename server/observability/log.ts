@@ -34,15 +34,6 @@ type LogState = {
   lastTime: string;
 };
 
-/** Logs an event with its cause and the id of the request that it is about. */
-export type Report = (level: 'info' | 'warn' | 'error', message: string, cause?: unknown, requestId?: string) => void;
-
-/** A shorthand for {@link Log.event}. */
-export function reportTo({ event }: Log): Report {
-  return (level, message, cause, requestId) =>
-    event(level, message, { cause, ...(requestId !== undefined && { requestId }) });
-}
-
 /** Creates a log that passes lines of at least this level to `write`. */
 export function createLog(level: LogLevel, nowMs: () => number, write: (line: string) => void): Log {
   const state: LogState = { level, nowMs, write, lastMs: Number.NaN, lastTime: '' };

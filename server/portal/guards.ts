@@ -22,7 +22,7 @@ import { isPagePath, readCookie, signInFault, withNext } from './requests/sessio
 
 /** The plugin of every request under `/developers`. Checks where the request comes from. Errors become pages. */
 export function arrivals(service: Service) {
-  const { deps, report, transport } = service;
+  const { deps, log, transport } = service;
   const { config } = deps;
   return new Elysia({ name: 'arrivals' })
     .use(requestState(service))
@@ -36,7 +36,7 @@ export function arrivals(service: Service) {
         const headers = [...pageHeaders(EMPTY_POLICY), ['Location', config.publicUrl + (page?.path ?? '/developers')]];
         return new Response('', { status: 307, headers: headers as [string, string][] });
       }
-      return refusePage(config, report, error, page);
+      return refusePage(config, log, error, page);
     })
     .onBeforeHandle(({ page, request, params }) => {
       const { path, state } = page;
@@ -162,7 +162,8 @@ function identifyVisitor(page: PageContext): void {
   Object.assign(page, { session, person: session.person, name: session.name });
   const isOthers = /^(same|cross)-site$/.test(request.headers.get('sec-fetch-site') ?? '');
   if (isOthers || !isUseDue(nowMs, session)) return;
-  const onFault = (cause: unknown) => service.report('warn', 'The last use of a session could not be recorded.', cause);
+  const onFault = (cause: unknown) =>
+    service.log.event('warn', 'The last use of a session could not be recorded.', { cause });
   const note = () => whenUnlocked(deps.db.$client).then(() => noteUse(deps, session));
   runInBackground(service.background, note, onFault);
 }

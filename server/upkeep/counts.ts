@@ -24,12 +24,9 @@ const LAST_WAIT_MS = 5_000;
  * Stores once a second what keys have spent of their rate limits, and how they were used. The commit does not wait for the disk;
  * a thread of the runtime does, so that a power cut loses no more than a crash. `stop` stores the rest.
  */
-export function startSavingCounts({
-  deps,
-  limits,
-  usage,
-  report,
-}: Pick<Service, 'deps' | 'limits' | 'usage' | 'report'>): { stop: () => Promise<void> } {
+export function startSavingCounts({ deps, limits, usage, log }: Pick<Service, 'deps' | 'limits' | 'usage' | 'log'>): {
+  stop: () => Promise<void>;
+} {
   const { databasePath } = deps.config;
   let store: ReturnType<typeof openStore> | null = null;
   let isFailing = false;
@@ -45,13 +42,13 @@ export function startSavingCounts({
       changes.noteSaved();
       noteUsageSaved(usage);
       await syncLog(sqlite);
-      if (isFailing) report('info', 'Quotas and usage can be written again.');
+      if (isFailing) log.event('info', 'Quotas and usage can be written again.');
       isFailing = false;
       return SAVE_EVERY_MS;
     } catch (error) {
       if (error instanceof AppError && error.code === 'busy' && !isLast) return RETRY_LOCKED_MS;
       const effect = isLast ? 'what was not written yet is lost' : 'they are only kept in memory';
-      if (isLast || !isFailing) report('error', `Quotas and usage cannot be written; ${effect}.`, error);
+      if (isLast || !isFailing) log.event('error', `Quotas and usage cannot be written; ${effect}.`, { cause: error });
       isFailing = true;
       return RETRY_FAILED_MS;
     }

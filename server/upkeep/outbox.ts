@@ -11,7 +11,7 @@ import { type Repeating, repeat } from './repeating.ts';
 /** The state of the searches for queued mails. */
 type Search = {
   /** Once it is stopping, no further mail is sent. */
-  readonly service: Pick<Service, 'deps' | 'report' | 'isStopping'>;
+  readonly service: Pick<Service, 'deps' | 'log' | 'isStopping'>;
   /** When {@link doChores} and the sweep of sign-ins are due, by the monotonic clock. */
   choresAtMs: number;
   sweepAtMs: number;
@@ -55,11 +55,11 @@ export function startOutboxTimer(service: Search['service']): Repeating {
 
 /** Searches once. Resolves to the milliseconds until the next search. */
 async function search(state: Search): Promise<number> {
-  const { deps, report } = state.service;
+  const { deps, log } = state.service;
   let isToPause = true;
   try {
     const nowMs = deps.clock.monotonicMs();
-    if (isMailDue(deps)) await sendDueMails(deps, report, () => state.service.isStopping);
+    if (isMailDue(deps)) await sendDueMails(deps, log.event, () => state.service.isStopping);
     if (nowMs >= state.sweepAtMs) {
       sweepSignIns(deps);
       state.sweepAtMs = nowMs + SWEEP_EVERY_MS;
@@ -72,16 +72,16 @@ async function search(state: Search): Promise<number> {
     const { message, code } = cause;
     // A locked database is not logged at all.
     if (code !== 'busy' && message !== state.lastFault)
-      report('error', 'Could not check for queued mails and old rows.', cause);
+      log.event('error', 'Could not check for queued mails and old rows.', { cause });
     state.lastFault = message;
   }
   return isToPause ? PAUSE_MS : SEARCH_MS;
 }
 
 /** Stores due reminders, and drops what is too old. Returns whether more of that may be left. */
-function doChores({ deps: { db, clock, config }, report }: Search['service']): boolean {
+function doChores({ deps: { db, clock, config }, log }: Search['service']): boolean {
   const nowMs = clock.nowMs();
   if (config.mail !== null) storeReminders(db, nowMs, config);
-  dropOldMails(db, nowMs, report);
+  dropOldMails(db, nowMs, log.event);
   return [dropOldUsage(db.$client, nowMs), dropErasedProfiles(db.$client, nowMs)].includes(true);
 }

@@ -30,7 +30,7 @@ async function world(pathOf = (path: string) => path) {
   const saving = startSavingCounts({
     ...counts,
     deps: { ...deps, config: { ...deps.config, databasePath } },
-    report: (level, text) => void reports.push(`${level}: ${text}`),
+    log: { event: (level, text) => void reports.push(`${level}: ${text}`), request: () => {} },
   });
   const key = { identifier, rateLimits: LIMITS };
   return {

@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
-import type { Report } from '../../server/observability/log.ts';
+import type { Log } from '../../server/observability/log.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import type { Deps } from '../../shared/deps.ts';
 import * as delivery from '../../shared/mail/delivery.ts';
@@ -161,7 +161,7 @@ function drip(socket: Socket): void {
 }
 
 /** Does what the server's timers do: stores due reminders, drops old mails and sends due ones. */
-export async function sendDueMails(deps: Deps, report: Report, withReminders: boolean): Promise<void> {
+export async function sendDueMails(deps: Deps, report: Log['event'], withReminders: boolean): Promise<void> {
   const { db, clock, config } = deps;
   if (withReminders) storeReminders(db, clock.nowMs(), config);
   delivery.dropOldMails(db, clock.nowMs(), report);

@@ -117,7 +117,8 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
         finishAll(context, begun);
         throw error;
       }
-      if (code === 'internal') service.report('error', `Key ${identifier} could not be decided on.`, error);
+      if (code === 'internal')
+        service.log.event('error', `Key ${identifier} could not be decided on.`, { cause: error });
       ends[code === 'changed_since' ? 'changed' : 'refused'].push(identifier);
     }
   }
@@ -155,7 +156,7 @@ async function carryOut(
 }
 
 /** Mails the secrets of begun approvals after the answer; the outcome of each is in its key's history. */
-function finishAll({ service: { background, report } }: PageContext, begun: readonly Begun[]): void {
+function finishAll({ service: { background, log } }: PageContext, begun: readonly Begun[]): void {
   const waiting = [...begun];
   const work = async (signal: AbortSignal) => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -166,13 +167,13 @@ function finishAll({ service: { background, report } }: PageContext, begun: read
         // The key's history has the outcome of the e-mail; the log does not repeat it.
         const isInHistory = cause instanceof AppError && (cause.code === 'refused' || cause.code === 'try_later');
         if (isInHistory)
-          report('warn', `Key ${identifier} was approved, but did not become Active; its page says why.`);
-        else report('error', `Key ${identifier} could not be approved.`, cause);
+          log.event('warn', `Key ${identifier} was approved, but did not become Active; its page says why.`);
+        else log.event('error', `Key ${identifier} could not be approved.`, { cause });
       }
     }
   };
   for (let at = 0; at < Math.min(MAX_MAILS, begun.length); at++) {
-    runInBackground(background, work, (cause) => report('error', 'Mailing secrets failed.', cause));
+    runInBackground(background, work, (cause) => log.event('error', 'Mailing secrets failed.', { cause }));
   }
 }
 

@@ -24,7 +24,9 @@ export function answerOutcome(context: PageContext, outcome: Outcome): Response 
   const { config, deps, service, flash } = context;
   const { cookies = [], after } = outcome;
   if (after !== undefined) {
-    runInBackground(service.background, after, (cause) => service.report('error', 'Work for a page failed.', cause));
+    runInBackground(service.background, after, (cause) =>
+      service.log.event('error', 'Work for a page failed.', { cause }),
+    );
   }
   const answer =
     'seeOther' in outcome

@@ -6,7 +6,7 @@ import { factsOf, formNameOf } from '../../../shared/keys/inputs.ts';
 import { type Html, html } from '../../html.ts';
 import { publicRefusal } from '../../http/answers.ts';
 import { publicPath } from '../../http/public-path.ts';
-import type { Report } from '../../observability/log.ts';
+import type { Log } from '../../observability/log.ts';
 import { pageSentence } from '../html/time.ts';
 import { showPage } from './answers.ts';
 import { ruleSentence } from './operation-form.ts';
@@ -17,11 +17,11 @@ import { removeCookie } from './session.ts';
  * Makes the page of an error, with the sentence and status that a program would get, and logs the error if the server is at
  * fault; `page` is absent for errors that precede it, as when the files can't be opened. Never throws.
  */
-export function refusePage(config: Config, report: Report, error: unknown, page?: PageContext): Response {
+export function refusePage(config: Config, log: Log, error: unknown, page?: PageContext): Response {
   const known = errorForVisitor(knownError(config.databasePath, error));
   const { code, status, body } = publicRefusal(known);
   if (refusalOf(code).isLogged && !known.details.isForClient) {
-    report('error', 'A request failed.', error, page?.state.requestId ?? '');
+    log.event('error', 'A request failed.', { cause: error, requestId: page?.state.requestId ?? '' });
   }
   // Then the browser forgets its session anyway.
   const signsOut = page?.route === SIGN_OUT_PATH && code !== 'cross_site';

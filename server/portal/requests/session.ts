@@ -127,7 +127,7 @@ export function endOwnSession({ deps, session, service }: PageContext): boolean 
     endSignIn(deps, session, session.id);
     return true;
   } catch (error) {
-    service.report('error', 'The end of a session could not be stored.', error);
+    service.log.event('error', 'The end of a session could not be stored.', { cause: error });
     return false;
   }
 }

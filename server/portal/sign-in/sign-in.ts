@@ -48,7 +48,7 @@ export function askForCode(context: PageContext): Outcome {
     ],
     after: async () => {
       const fault = await mail();
-      if (fault !== null) service.report('warn', fault);
+      if (fault !== null) service.log.event('warn', fault);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { createLog } from '../../../server/observability/log.ts';
 import { startOutboxTimer, TRUSTED_AFTER_MS } from '../../../server/upkeep/outbox.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { eraseProfile } from '../../../shared/erasure/erase.ts';
@@ -89,7 +90,7 @@ test('nothing is deleted or ended because of its age before the server has run f
   signedIn(deps, ownerOf(insertProfile(deps.db, { id: 3 })));
   // The clock is more than a year ahead when the machine starts.
   clock.jump(420 * DAY_MS);
-  const timer = startOutboxTimer({ deps, report: () => {}, isStopping: false });
+  const timer = startOutboxTimer({ deps, log: createLog('silent', clock.nowMs, () => {}), isStopping: false });
   await timer.first;
   clock.advance(TRUSTED_AFTER_MS - 1);
   await timer.first;
