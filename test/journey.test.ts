@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { KEY, openTerminal } from './cli/commands.ts';
 import { profilectl } from './support/cli.ts';
-import { KEY, openTerminal } from './support/commands.ts';
 import { get as ask } from './support/http.ts';
 import { startServerProcess } from './support/machine.ts';
 import { startSmtp } from './support/mail.ts';

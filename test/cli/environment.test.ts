@@ -3,8 +3,8 @@ import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { openDatabase } from '../../shared/files/open.ts';
 import { commandEnvironment, PROJECT, profilectl, profilectlWords } from '../support/cli.ts';
-import { openTerminal, runCommand } from '../support/commands.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
+import { openTerminal, runCommand } from './commands.ts';
 
 // What commands report about variables, and about files of other users.
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandEnvironment, type Finished, profilectlWords } from '../support/cli.ts';
-import { runCommand } from '../support/commands.ts';
 import { importLines } from '../support/profiles.ts';
 import { noteOutput } from '../support/secret-search.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
+import { runCommand } from './commands.ts';
 
 // Arguments, variables and files that nobody types on purpose, but that the shell or another program may pass.
 

@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Deps } from '../../shared/deps.ts';
-import { runCommand } from '../support/commands.ts';
 import { IS_RECORDING, namesOfIdentifiers } from '../support/recorded.ts';
 import { testDeps } from '../support/world.ts';
+import { runCommand } from './commands.ts';
 
 // Each file of sessions/ has sessions with the commands of one noun: `# what it shows`, and then `$ profilectl …` lines, which
 // run in order in a fresh world. Below each command is what it printed: stdout as it is, stderr with `! `, and `[exit code]`

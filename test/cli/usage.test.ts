@@ -5,10 +5,10 @@ import type { Command } from 'commander';
 import { createProgram } from '../../cli/program.ts';
 import { keyHistory } from '../../shared/keys/view.ts';
 import { commandEnvironment, profilectlWords } from '../support/cli.ts';
-import { runCommand } from '../support/commands.ts';
 import { DESCRIPTION } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
+import { runCommand } from './commands.ts';
 
 test('a bug is reported in one sentence, with a stack trace if LOG_LEVEL=debug, and never with its message', async () => {
   const preload = join(tempFolder(), 'preload.ts');

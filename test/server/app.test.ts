@@ -3,8 +3,9 @@ import { createApp, createService } from '../../server/app.ts';
 import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
 import { closeReader } from '../../shared/db/reader.ts';
-import { expectRefusal, keyFor, prepare } from '../support/requests.ts';
+import { keyFor, prepare } from '../support/requests.ts';
 import { testClock, testDeps } from '../support/world.ts';
+import { expectRefusal } from './refusals.ts';
 import { PAGES, pathOf, ROUTES } from './routes.ts';
 
 // Tests of the application's own list of routes: a new route without its guards fails.

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, expect } from 'bun:test';
+import { afterAll } from 'bun:test';
 import type { Clock } from '../../shared/clock.ts';
 import type { Sqlite } from '../../shared/db/connect.ts';
 import { migrate } from '../../shared/db/migrate.ts';
@@ -12,14 +12,6 @@ import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/boar
 import { type Lookup, prepareLookup } from '../../shared/profiles/lookup.ts';
 
 import { eventually } from './world.ts';
-
-/** Expects that a database file is undamaged, and that no row refers to a missing one. */
-export function expectSound(path: string): void {
-  const sqlite = new Database(path);
-  expect(sqlite.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
-  expect(sqlite.query('PRAGMA foreign_key_check').all()).toEqual([]);
-  sqlite.close();
-}
 
 /** Waits until no reader uses the write-ahead log, and empties it. */
 export async function emptyLogSoon(sqlite: Sqlite): Promise<void> {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { listAdmins } from '../../../shared/admins.ts';
-import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
 import { enrol, registerAt, signIn } from '../../support/people.ts';
 import { testDeps } from '../../support/world.ts';
+import { KEY, openTerminal, runCommand } from '../commands.ts';
 
 const PUBLIC_URL = 'https://api.example.org';
 

@@ -5,8 +5,8 @@ import { readTransport } from '../../../server/http/transport.ts';
 import { readConfig, VARIABLES } from '../../../shared/config/config.ts';
 import { exposureFault } from '../../../shared/config/values.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { runCommand } from '../../support/commands.ts';
 import { tempFolder } from '../../support/world.ts';
+import { runCommand } from '../commands.ts';
 
 const CERTIFICATES = join(PROJECT, 'test/support/certificates');
 

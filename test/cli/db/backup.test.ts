@@ -16,7 +16,6 @@ import { checkDatabase, readLastBackup } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
-import { openTerminal, runCommand } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
@@ -24,6 +23,7 @@ import { countRows, ownerOf, signedIn, ticketFor } from '../../support/people.ts
 import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { onBox, testDeps } from '../../support/world.ts';
+import { openTerminal, runCommand } from '../commands.ts';
 
 async function world() {
   const deps = testDeps();

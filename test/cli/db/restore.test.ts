@@ -22,12 +22,12 @@ import { prepareRestore } from '../../../shared/files/restore.ts';
 import { openLimits } from '../../../shared/limits/limits.ts';
 import { readStored } from '../../../shared/limits/stored.ts';
 import { profilectl } from '../../support/cli.ts';
-import { KEY, openTerminal } from '../../support/commands.ts';
 import { NEXT_MIGRATIONS, nextVersion, startServerProcess } from '../../support/machine.ts';
 import { MAIL_CONFIG } from '../../support/mail.ts';
 import { importLines, jsonLines, usernamesIn } from '../../support/profiles.ts';
 import { leftIn, saveTo, use } from '../../support/storage.ts';
 import { onBox, refusal, tempFolder, testDeps } from '../../support/world.ts';
+import { KEY, openTerminal } from '../commands.ts';
 
 /** The database and backup of a folder, and commands on them. */
 function commandsIn(folder: string) {

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../../shared/clock.ts';
-import { runCommand } from '../../support/commands.ts';
 import { eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { onBox, testDeps } from '../../support/world.ts';
+import { runCommand } from '../commands.ts';
 
 test('db vacuum reports sizes and duration, and status says whether one is wanted', async () => {
   const deps = testDeps({ clock: systemClock });

@@ -5,10 +5,10 @@ import { factsOf, typedText } from '../../../shared/keys/inputs.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { type AnyOperation, flaggedInputs } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS } from '../../../shared/operations.ts';
-import { KEY, openTerminal } from '../../support/commands.ts';
 import { DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
 import { changeByHand, importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
+import { KEY, openTerminal } from '../commands.ts';
 
 // On a terminal everything is shown and confirmed, even if no values are missing. With --yes nothing is asked.
 

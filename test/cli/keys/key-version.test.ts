@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { KEY, openTerminal, type Terminal } from '../../support/commands.ts';
 import { DESCRIPTION, issue, keysListed, mails, request } from '../../support/keys.ts';
 import { importLines } from '../../support/profiles.ts';
 import { onBox, testDeps } from '../../support/world.ts';
+import { KEY, openTerminal, type Terminal } from '../commands.ts';
 
 // Commands do only what they have shown, even if another person changes the key or profile before a question is answered.
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { keysText } from '../../../cli/keys/print.ts';
-import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue, keysListed, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
+import { openTerminal, runCommand } from '../commands.ts';
 
 const clock = testClock(Date.parse('2026-11-03T12:00:00Z'));
 const deps = testDeps({ clock });

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { KEY, openTerminal } from '../../support/commands.ts';
 import { DESCRIPTION, keysListed } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
+import { KEY, openTerminal } from '../commands.ts';
 
 const deps = testDeps();
 const variables = { DATABASE_PATH: deps.config.databasePath };

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { columnsOf, wrapLine } from '../../../cli/terminal/output.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { profilectlWords } from '../../support/cli.ts';
-import { openTerminal, runCommand } from '../../support/commands.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { onBox, testDeps } from '../../support/world.ts';
+import { openTerminal, runCommand } from '../commands.ts';
 
 const deps = testDeps();
 insertProfile(deps.db);

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { usageText } from '../../../cli/keys/print.ts';
 import { DAY_MS, systemClock } from '../../../shared/clock.ts';
 import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';
-import { runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
+import { runCommand } from '../commands.ts';
 
 const NOTHING = { ok: 0, notFound: 0, forbidden: 0, malformed: 0, limited: 0, failed: 0 };
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { runCommand } from '../../support/commands.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { tempFolder } from '../../support/world.ts';
+import { runCommand } from '../commands.ts';
 
 const MAIL_FROM = 'keys@example.net';
 

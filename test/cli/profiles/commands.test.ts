@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
-import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
 import { startSmtp } from '../../support/mail.ts';
 import { ownerOf, signedIn } from '../../support/people.ts';
 import { insertProfile, jsonLines, usernamesIn } from '../../support/profiles.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
+import { KEY, openTerminal, runCommand } from '../commands.ts';
 
 // What sessions/profiles.txt can't show: terminals, sessions, mails and other programs.
 

@@ -3,9 +3,9 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { join } from 'node:path';
 import { DAY_MS, isoTime, systemClock } from '../../../shared/clock.ts';
 import { PROJECT, profilectlWords } from '../../support/cli.ts';
-import { openTerminal, runCommand } from '../../support/commands.ts';
 import { importLines, jsonLines, usernamesIn } from '../../support/profiles.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
+import { openTerminal, runCommand } from '../commands.ts';
 
 const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));
 

@@ -4,9 +4,9 @@ import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { cleanEnvironment, profilectlWords } from '../../support/cli.ts';
-import { openTerminal, runCommand } from '../../support/commands.ts';
 import { jsonLines, usernamesIn } from '../../support/profiles.ts';
 import { eventually, tempFolder } from '../../support/world.ts';
+import { openTerminal, runCommand } from '../commands.ts';
 
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
 

@@ -4,11 +4,11 @@ import { eraseProfile } from '../../../shared/erasure/erase.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { setBanned } from '../../../shared/profiles/apply.ts';
 import { profileRevision } from '../../../shared/profiles/find.ts';
-import { KEY, openTerminal } from '../../support/commands.ts';
 import { issue, waitingWhile } from '../../support/keys.ts';
 import { MAIL_CONFIG } from '../../support/mail.ts';
 import { changeByHand, exportText, importLines, insertProfile } from '../../support/profiles.ts';
 import { onBox, refusal, testDeps } from '../../support/world.ts';
+import { KEY, openTerminal } from '../commands.ts';
 
 // A command keeps to the UID of the profile that it was given, even if another profile gets the name.
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
-import { runCommand } from '../../support/commands.ts';
 import { startTestServer } from '../../support/http.ts';
 import { testCertificate } from '../../support/network.ts';
+import { runCommand } from '../commands.ts';
 
 /** Runs the check with the server's variables and actual port. */
 function check(port: number, variables: Record<string, string> = {}, words: string[] = []) {

@@ -4,9 +4,9 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAdmin } from '../../../shared/admins.ts';
 import { profilectl } from '../../support/cli.ts';
-import { openTerminal, runCommand } from '../../support/commands.ts';
 import { changeByHand } from '../../support/profiles.ts';
 import { onBox, tempFolder, testDeps } from '../../support/world.ts';
+import { openTerminal, runCommand } from '../commands.ts';
 
 // What `profilectl log` lists after real commands.
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectl } from '../../support/cli.ts';
-import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
 import { get } from '../../support/http.ts';
 import { startServerProcess } from '../../support/machine.ts';
 import { tempFolder } from '../../support/world.ts';
+import { KEY, openTerminal, runCommand } from '../commands.ts';
 
 // `profilectl serve` as a process: signals, and when it refuses to start.
 

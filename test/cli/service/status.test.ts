@@ -5,13 +5,13 @@ import { userName } from '../../../shared/actor.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { storeFact } from '../../../shared/db/facts.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
-import { openTerminal, runCommand } from '../../support/commands.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
 import { sendDueMails } from '../../support/mail.ts';
 import { testCertificate } from '../../support/network.ts';
 import { importLines, insertProfile } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
+import { openTerminal, runCommand } from '../commands.ts';
 
 const DAY_MS = 86_400_000;
 

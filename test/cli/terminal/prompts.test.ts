@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { profilectlWords } from '../../support/cli.ts';
-import { KEY, openTerminal } from '../../support/commands.ts';
 import { keyIn, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
+import { KEY, openTerminal } from '../commands.ts';
 
 const deps = testDeps();
 const variables = { DATABASE_PATH: deps.config.databasePath, MAIL_URL: `file:${join(deps.folder, 'mail')}` };

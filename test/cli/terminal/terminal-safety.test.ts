@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
-import { KEY, openTerminal, runCommand } from '../../support/commands.ts';
 import { issue } from '../../support/keys.ts';
 import { importLines, jsonLines } from '../../support/profiles.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
+import { KEY, openTerminal, runCommand } from '../commands.ts';
 
 // Text written by other people, and file names, are printed without the control and bidirectional characters that
 // terminals obey.

@@ -4,10 +4,10 @@ import type { Deps } from '../../../shared/deps.ts';
 import { readLog } from '../../../shared/log.ts';
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { noteTokenUse, readBackendToken } from '../../../shared/tokens.ts';
-import { runCommand } from '../../support/commands.ts';
 import { addBackend, CLIENT, countRows, ticketFor } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testDeps } from '../../support/world.ts';
+import { runCommand } from '../commands.ts';
 
 function world() {
   const access = testDeps();

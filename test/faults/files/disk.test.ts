@@ -6,17 +6,18 @@ import { faultOf } from '../../../shared/errors.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { editKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
+import { runCommand } from '../../cli/commands.ts';
+import { expectRefused } from '../../server/refusals.ts';
 import { profilectl } from '../../support/cli.ts';
-import { runCommand } from '../../support/commands.ts';
 import { get, sendLines } from '../../support/http.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
-import { mountSmallDisk, NO_MOUNT, type SmallDisk, startServerProcess } from '../../support/machine.ts';
+import { startServerProcess } from '../../support/machine.ts';
 import { startSmtp } from '../../support/mail.ts';
 import { addBackend } from '../../support/people.ts';
 import { importLines, jsonLines } from '../../support/profiles.ts';
-import { expectRefused, keyFor } from '../../support/requests.ts';
-import { expectSound } from '../../support/storage.ts';
+import { keyFor } from '../../support/requests.ts';
 import { eventually, onBox, tempFolder, testDeps } from '../../support/world.ts';
+import { expectSound, mountSmallDisk, NO_MOUNT, type SmallDisk } from '../machine.ts';
 
 // A full disk and a read-only one, with real processes. Mounting needs root.
 

@@ -3,11 +3,12 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { join } from 'node:path';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { HAS_STRACE, startServerProcess } from '../../support/machine.ts';
+import { startServerProcess } from '../../support/machine.ts';
 import { startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
+import { HAS_STRACE } from '../machine.ts';
 
 // File modes of what real processes write and read.
 

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { HAS_STRACE, startServerProcess } from '../../support/machine.ts';
+import { startServerProcess } from '../../support/machine.ts';
 import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
+import { HAS_STRACE } from '../machine.ts';
 
 // A power cut loses data that was written but not flushed (fdatasync), so the system calls of a real server show what
 // would be lost at any moment. Skipped, and listed as such, if strace is missing or not permitted to trace.

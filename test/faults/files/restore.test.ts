@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { readConfig } from '../../../shared/config/config.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
+import { runCommand } from '../../cli/commands.ts';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
-import { runCommand } from '../../support/commands.ts';
-import { HAS_STRACE } from '../../support/machine.ts';
 import { enrol } from '../../support/people.ts';
 import { jsonLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { tempFolder } from '../../support/world.ts';
+import { HAS_STRACE } from '../machine.ts';
 
 // A disk that fails once, at the system calls that `db restore` makes for the old database or the backup, at a random one
 // of each kind. Skipped, and listed as such, if strace is missing or not

@@ -9,10 +9,11 @@ import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { issue, keyIn } from '../../support/keys.ts';
-import { mountSmallDisk, NEXT_MIGRATIONS, NO_MOUNT, nextVersion, startServerProcess } from '../../support/machine.ts';
+import { NEXT_MIGRATIONS, nextVersion, startServerProcess } from '../../support/machine.ts';
 import { MAIL_CONFIG } from '../../support/mail.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { onBox, tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { mountSmallDisk, NO_MOUNT } from '../machine.ts';
 
 // Upgrades to a made-up next version, some of them killed or on a full disk, and the way back.
 

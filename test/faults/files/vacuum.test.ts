@@ -5,10 +5,10 @@ import { checkDatabase } from '../../../shared/files/copy.ts';
 import { vacuumDatabase } from '../../../shared/files/disk.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { issue } from '../../support/keys.ts';
-import { isOpenIn, mountSmallDisk, NO_MOUNT } from '../../support/machine.ts';
 import { eraseProfile, exportText, importLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { eventually, onBox, tempFolder, testDeps } from '../../support/world.ts';
+import { isOpenIn, mountSmallDisk, NO_MOUNT } from '../machine.ts';
 
 // A VACUUM after hundreds of erasures, one that is killed, and one without space.
 

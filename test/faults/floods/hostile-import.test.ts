@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { runCommand } from '../../cli/commands.ts';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
-import { runCommand } from '../../support/commands.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Malicious and long files, imported with the real command.

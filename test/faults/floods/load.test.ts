@@ -8,8 +8,8 @@ import { startServerProcess } from '../../support/machine.ts';
 import { importLines } from '../../support/profiles.ts';
 import { keyFor } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
-import { expectSound } from '../../support/storage.ts';
 import { testDeps } from '../../support/world.ts';
+import { expectSound } from '../machine.ts';
 
 // A server process under load while other processes work on its database.
 

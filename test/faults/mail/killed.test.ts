@@ -6,11 +6,11 @@ import { openDatabase } from '../../../shared/files/open.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
 import { request } from '../../support/keys.ts';
-import { mountSmallDisk, NO_MOUNT } from '../../support/machine.ts';
 import { sendDueMails, startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
+import { mountSmallDisk, NO_MOUNT } from '../machine.ts';
 
 // Mails without a secret, with real processes and mail servers: each promised mail arrives, whatever is killed.
 

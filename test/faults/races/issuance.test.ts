@@ -8,11 +8,11 @@ import { showKey } from '../../../shared/keys/view.ts';
 import { commandEnvironment, type Finished, PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { approveKey, DESCRIPTION, keysListed, mailedSecrets, mails, request } from '../../support/keys.ts';
-import { isOpenIn } from '../../support/machine.ts';
 import { type SmtpStage, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { onBox, testDeps } from '../../support/world.ts';
+import { isOpenIn } from '../machine.ts';
 
 // Real processes and mail servers: processes are killed, or compete.
 

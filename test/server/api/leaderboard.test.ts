@@ -3,7 +3,7 @@ import { parseRateLimit } from '../../../shared/limits/rate-limit.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { changeByHand, insertProfile } from '../../support/profiles.ts';
-import { expectRefusal } from '../../support/requests.ts';
+import { expectRefusal } from '../refusals.ts';
 
 const BASE = 'https://example.org/profiles/api/leaderboard';
 const server = await startTestServer({ variables: { PUBLIC_URL: 'https://example.org/profiles/' } });

@@ -4,8 +4,9 @@ import { MANY_MAX } from '../../../server/api/lookup-many.ts';
 import { FoundProfiles } from '../../../shared/api/bodies.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
+import { keyFor, prepare } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
+import { expectRefusal } from '../refusals.ts';
 
 const server = await startTestServer();
 const secret = await prepare(server.deps);

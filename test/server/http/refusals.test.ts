@@ -5,8 +5,9 @@ import { systemRandom } from '../../../shared/random.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { issue, keyIn, moveByAdmin } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
+import { keyFor, prepare } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
+import { expectRefusal } from '../refusals.ts';
 
 // Every refusal, on one route. test/server/app.test.ts tries every route of the application.
 

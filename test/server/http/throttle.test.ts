@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { get, startTestServer } from '../../support/http.ts';
-import { expectRefusal, prepare } from '../../support/requests.ts';
+import { prepare } from '../../support/requests.ts';
+import { expectRefusal } from '../refusals.ts';
 
 const server = await startTestServer({ variables: { TRUSTED_PROXIES: '127.0.0.1' } });
 const secret = await prepare(server.deps);

@@ -4,8 +4,9 @@ import { startServer } from '../../../server/main.ts';
 import { readConfig } from '../../../shared/config/config.ts';
 import { faultOf } from '../../../shared/errors.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { expectRefusal, prepare } from '../../support/requests.ts';
+import { prepare } from '../../support/requests.ts';
 import { testDeps } from '../../support/world.ts';
+import { expectRefusal } from '../refusals.ts';
 
 const PUBLIC_URL = 'https://api.example.org';
 

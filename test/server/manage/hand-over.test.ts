@@ -4,8 +4,8 @@ import { removeToken } from '../../../shared/tokens.ts';
 import { type Answer, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
 import { addBackend, ticketFor } from '../../support/people.ts';
 import { importLines } from '../../support/profiles.ts';
-import { expectRefused } from '../../support/requests.ts';
 import { onBox, refusal } from '../../support/world.ts';
+import { expectRefused } from '../refusals.ts';
 
 const ADA = { id: 7, username: 'ada', authId: 'auth0|ada', email: 'ada@example.org' };
 const BEA = { id: 8, username: 'bea <b>', email: 'bea@example.org' };

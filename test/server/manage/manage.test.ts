@@ -6,9 +6,9 @@ import { listTokens, newTokenText, removeToken } from '../../../shared/tokens.ts
 import { get } from '../../support/http.ts';
 import { servePages, signInOwner } from '../../support/pages.ts';
 import { addBackend } from '../../support/people.ts';
-import { expectRefusal, expectRefused } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
 import { getRaw } from '../raw.ts';
+import { expectRefusal, expectRefused } from '../refusals.ts';
 
 const FEED_PATH = '/manage/v1/profiles';
 

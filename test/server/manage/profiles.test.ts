@@ -7,8 +7,8 @@ import { get, sendLines, startTestServer } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { addBackend } from '../../support/people.ts';
 import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
-import { expectRefused } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
+import { expectRefused } from '../refusals.ts';
 
 // A backend's lines over HTTP. What a line does is tried in shared/profiles/import.
 

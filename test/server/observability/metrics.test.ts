@@ -7,9 +7,10 @@ import { VERSION } from '../../../shared/version.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { issue, keyIn, moveByAdmin, request } from '../../support/keys.ts';
 import { importLines, insertProfile } from '../../support/profiles.ts';
-import { expectRefusal, keyFor, prepare } from '../../support/requests.ts';
+import { keyFor, prepare } from '../../support/requests.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 import { getRaw } from '../raw.ts';
+import { expectRefusal } from '../refusals.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';
 const REALM = 'Bearer realm="profile-lookup"';

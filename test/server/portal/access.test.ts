@@ -10,11 +10,11 @@ import {
   type ServedPages,
   servePages,
   signInOwner,
-  storedIn,
 } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { onBox } from '../../support/world.ts';
 import { PAGES, type PageRoute } from '../routes.ts';
+import { storedIn } from './stored.ts';
 
 // Who may use which page and form: each route, for each kind of person, about their own key, another's, and one that does not exist.
 

@@ -7,11 +7,12 @@ import { allows } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { storeLastImport } from '../../../shared/profiles/import/report.ts';
 import { issue, keyIn, mailedSecrets, moveByAdmin, request } from '../../support/keys.ts';
-import { type Answer, adminPages, BEA, type ServedPages, storedIn, useKey } from '../../support/pages.ts';
+import { type Answer, adminPages, BEA, type ServedPages } from '../../support/pages.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { use } from '../../support/storage.ts';
 import { eventually, onBox } from '../../support/world.ts';
 import { pageRecorder } from './readable.ts';
+import { storedIn, useKey } from './stored.ts';
 
 // What admins see of requests and keys is recorded; what their decisions store is asserted.
 

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { beginPasskeySignIn } from '../../../shared/sign-in/passkeys.ts';
+import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../faults/machine.ts';
 import { DESCRIPTION, issue } from '../../support/keys.ts';
-import { mountSmallDisk, NO_MOUNT, type SmallDisk } from '../../support/machine.ts';
 import { ADA, type ServedPages, sentAgain, servePages } from '../../support/pages.ts';
 
 // The pages while the disk is full, and afterwards. Needs permission to mount.

@@ -5,9 +5,10 @@ import { openBare } from '../../../shared/db/connect.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { serverOn } from '../../support/http.ts';
 import { DESCRIPTION, request, waitingWhile } from '../../support/keys.ts';
-import { ADA, fetchPage, SAME_ORIGIN, servePages, signInOwner, storedIn } from '../../support/pages.ts';
+import { ADA, fetchPage, SAME_ORIGIN, servePages, signInOwner } from '../../support/pages.ts';
 import { changeByHand, importLines } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
+import { storedIn } from './stored.ts';
 
 // Pages of a server while another process, such as an import, holds the write lock of a file.
 

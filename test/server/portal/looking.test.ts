@@ -1,8 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { issue, keyIn } from '../../support/keys.ts';
-import { ADA, adminPages, servePages, useKey } from '../../support/pages.ts';
+import { ADA, adminPages, servePages } from '../../support/pages.ts';
 import { PAGES } from '../routes.ts';
+import { useKey } from './stored.ts';
 
 // Viewing pages changes nothing and reads no whole table, and pages and the API accept only their own kind of credential.
 

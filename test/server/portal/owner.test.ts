@@ -15,13 +15,12 @@ import {
   sentAgain,
   servePages,
   signInOwner,
-  storedIn,
-  useKey,
 } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { use } from '../../support/storage.ts';
 import { eventually, onBox } from '../../support/world.ts';
 import { pageRecorder } from './readable.ts';
+import { storedIn, useKey } from './stored.ts';
 
 // What owners see of their keys is recorded; what their forms store is asserted.
 

@@ -8,8 +8,8 @@ import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { ADA, fetchPage, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
 import { countRows, ownerOf, signedIn } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { expectRefusal } from '../../support/requests.ts';
 import { testClock, testDeps } from '../../support/world.ts';
+import { expectRefusal } from '../refusals.ts';
 import { PAGES } from '../routes.ts';
 
 const METRICS_TOKEN = 'scraper.7Rk2mQ9bTzA~';

@@ -1,8 +1,15 @@
 import { afterAll, mock } from 'bun:test';
 import { Readable, Writable } from 'node:stream';
-import { type CommandOptions, commandEnvironment, type Finished, fromSource, PROJECT, profilectlWords } from './cli.ts';
-import { noteOutput } from './secret-search.ts';
-import { eventually } from './world.ts';
+import {
+  type CommandOptions,
+  commandEnvironment,
+  type Finished,
+  fromSource,
+  PROJECT,
+  profilectlWords,
+} from '../support/cli.ts';
+import { noteOutput } from '../support/secret-search.ts';
+import { eventually } from '../support/world.ts';
 
 /** The command that runs now: two at once would exchange their arguments, variables and output. */
 let running: Promise<unknown> = Promise.resolve();
