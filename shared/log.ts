@@ -203,7 +203,9 @@ function entryOf(db: Db, { event: row, username }: Row): LogEntry {
   const isErasure = subject === 'profile' && event === 'erased' && row.data?.count === undefined;
   const profile = isErasure ? erasedAt(db, at) : profileId;
   return {
-    ...{ atMs: at, kind: kindOf(subject, event), profile },
+    atMs: at,
+    kind: kindOf(subject, event),
+    profile,
     by: byKind === 'owner' && username !== null ? `owner ${username}` : actorText({ kind: byKind, name: by }, 'admin'),
     identifier: subject === 'key' || subject === 'token' ? about : null,
     text: sentenceOf({ ...row, profileId: profile }),

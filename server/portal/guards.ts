@@ -102,7 +102,13 @@ function openPage(
   const { deps } = service;
   const { config } = deps;
   const page: PageContext = {
-    ...{ request, state, config, deps, service, path, route },
+    request,
+    state,
+    config,
+    deps,
+    service,
+    path,
+    route,
     nowMs: deps.clock.nowMs(),
     to: (path) => publicPath(config, path),
     client: { address: state.address, agent: request.headers.get('user-agent') ?? '' },
@@ -110,7 +116,11 @@ function openPage(
     write: (act) => whenFree(deps.db.$client, act, page.waitUntilMs),
     params: {},
     form: new Map(),
-    ...{ session: null, person: null, name: '', flash: null, isFor: null },
+    session: null,
+    person: null,
+    name: '',
+    flash: null,
+    isFor: null,
   };
   return page;
 }

@@ -93,9 +93,17 @@ function mailSecret({ config }: Deps, mailer: Mailer, attempt: Attempt, secret: 
   return mailer.send({
     to: address,
     ...approvalMail({
-      ...{ identifier: key.identifier, secret, keyName: key.name, profile: owner.username },
-      ...{ requestedPermissions: key.requestedPermissions, ...grant, predecessor },
-      ...{ publicName, publicUrl, contact, pages },
+      identifier: key.identifier,
+      secret,
+      keyName: key.name,
+      profile: owner.username,
+      requestedPermissions: key.requestedPermissions,
+      ...grant,
+      predecessor,
+      publicName,
+      publicUrl,
+      contact,
+      pages,
     }),
   });
 }

@@ -80,8 +80,13 @@ function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number)
     if (end !== null) moveKey(tx, { ...key, expiresAt: null }, end, act);
     tx.update(apiKeys)
       .set({
-        ...{ profileId: null, name: '', description: '', projectUrl: null, expectedUsage: null },
-        ...{ searched: key.identifier.toLowerCase(), searchedAddress: null },
+        profileId: null,
+        name: '',
+        description: '',
+        projectUrl: null,
+        expectedUsage: null,
+        searched: key.identifier.toLowerCase(),
+        searchedAddress: null,
       })
       .where(eq(apiKeys.identifier, key.identifier))
       .run();

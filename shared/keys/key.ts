@@ -42,8 +42,12 @@ export function hasSecret(state: KeyState): boolean {
 
 /** How a key ends with its profile; null if it has ended. */
 export const ENDS: Readonly<Record<StoredState, Move | null>> = {
-  ...{ pending: 'withdraw', Active: 'revoke', suspended: 'revoke' },
-  ...{ rejected: null, withdrawn: null, revoked: null },
+  pending: 'withdraw',
+  Active: 'revoke',
+  suspended: 'revoke',
+  rejected: null,
+  withdrawn: null,
+  revoked: null,
 };
 
 /** The states in which a key counts towards the {@link KEYS_PER_PROFILE} keys that its profile may have. */

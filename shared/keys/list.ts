@@ -148,7 +148,9 @@ export function queuePlace(reader: Reader, identifier: string) {
       )
       .get(identifier, reader.clock.nowMs())?.identifier ?? null;
   return {
-    ...{ position: countOlder(reader, identifier) + 1, waiting: countPending(reader) },
-    ...{ previous: beside('<', 'DESC'), next: beside('>', 'ASC') },
+    position: countOlder(reader, identifier) + 1,
+    waiting: countPending(reader),
+    previous: beside('<', 'DESC'),
+    next: beside('>', 'ASC'),
   };
 }

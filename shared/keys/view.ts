@@ -94,7 +94,9 @@ export function keyHistory({ db }: Reader, identifier: string, viewer: ActorKind
         at: isoTime(at),
         by: actorText({ kind: byKind, name: by }, viewer),
         event: event as KeyEventName,
-        ...{ from, to, detail: viewer === 'owner' ? shownToOwner(event, data) : data },
+        from,
+        to,
+        detail: viewer === 'owner' ? shownToOwner(event, data) : data,
       };
       from = to;
       return entry;

@@ -14,7 +14,9 @@ const { identifier } = FIELDS;
 export const ADMINS_OPERATIONS = {
   /** Starts the approval of a request; `finish` of its output mails the secret. */
   approve: operation({
-    ...{ name: 'approve', who: ADMINS_DECIDE, ...MOVES.approve },
+    name: 'approve',
+    who: ADMINS_DECIDE,
+    ...MOVES.approve,
     input: z.object({ identifier, ...GRANT.shape }),
     summary: 'Approve a pending request, and mail the secret to the owner, once.',
     help: `On a terminal it offers the pending requests if none is named, asks for what is
@@ -23,8 +25,10 @@ grants the requested permissions, with DEFAULT_RATE_LIMITS or the limits of the
 old key, and no expiry.`,
     examples: ['', 'k7Qm2XaB --rate-limit 60/1m --expires 90d', 'k7Qm2XaB --retire-old 7d'],
     texts: {
-      ...{ history: 'Approved: the e-mail with the secret was accepted', log: 'Approved key' },
-      ...{ title: 'Approve key', button: 'Approve' },
+      history: 'Approved: the e-mail with the secret was accepted',
+      log: 'Approved key',
+      title: 'Approve key',
+      button: 'Approve',
       consequence:
         'The secret is created and e-mailed to the owner, once. The key works as soon as the mail server accepts that e-mail.',
       done: null,
@@ -49,13 +53,17 @@ old key, and no expiry.`,
 
   /** Rejects a request. */
   reject: operation({
-    ...{ name: 'reject', who: ADMINS_DECIDE, ...MOVES.reject },
+    name: 'reject',
+    who: ADMINS_DECIDE,
+    ...MOVES.reject,
     input: WITH_REASON,
     summary: 'Reject a pending request; the reason is mailed to the owner.',
     examples: ['k7Qm2XaB --reason "Please say which pages use it."'],
     texts: {
-      ...{ history: 'Rejected', log: 'Rejected the request for key' },
-      ...{ title: 'Reject the request for key', button: 'Reject' },
+      history: 'Rejected',
+      log: 'Rejected the request for key',
+      title: 'Reject the request for key',
+      button: 'Reject',
       consequence:
         'The owner gets the reason by e-mail. This can’t be undone, but the owner can request the key again.',
       done: 'The owner gets the reason by e-mail.',
@@ -66,15 +74,21 @@ old key, and no expiry.`,
 
   /** Changes the permissions, rate limits or expiry of a key that has a secret. */
   change: operation({
-    ...{ name: 'change', who: ADMINS_DECIDE, from: SECRET_HOLDERS, event: 'changed' },
+    name: 'change',
+    who: ADMINS_DECIDE,
+    from: SECRET_HOLDERS,
+    event: 'changed',
     input: z.object({ identifier, ...KEY_CHANGE.shape }),
     summary: 'Change permissions, rate limits or expiry of a key.',
     help: `The secret and everything without a flag stay the same. A limit that keeps its
 window keeps what was counted. On a terminal, without flags, it asks for each.`,
     examples: ['k7Qm2XaB', 'k7Qm2XaB --rate-limit 600/1m --rate-limit 50000/1d', 'k7Qm2XaB --expires never'],
     texts: {
-      ...{ history: 'Changed', log: 'Changed key' },
-      ...{ title: 'Change key', button: 'Change', formButton: 'Change this key' },
+      history: 'Changed',
+      log: 'Changed key',
+      title: 'Change key',
+      button: 'Change',
+      formButton: 'Change this key',
       consequence:
         'The change applies at once, the secret stays the same, and the owner gets an e-mail with the old and new values.',
       done: 'Key changed. Its owner gets an e-mail with the old and new values.',
@@ -90,13 +104,17 @@ window keeps what was counted. On a terminal, without flags, it asks for each.`,
 
   /** Suspends an Active key until it is resumed. */
   suspend: operation({
-    ...{ name: 'suspend', who: ADMINS_DECIDE, ...MOVES.suspend },
+    name: 'suspend',
+    who: ADMINS_DECIDE,
+    ...MOVES.suspend,
     input: WITH_REASON,
     summary: 'Suspend an Active key until it is resumed; the reason is mailed.',
     examples: ['k7Qm2XaB --reason "It looks up every profile in turn."'],
     texts: {
-      ...{ history: 'Suspended', log: 'Suspended key' },
-      ...{ title: 'Suspend key', button: 'Suspend' },
+      history: 'Suspended',
+      log: 'Suspended key',
+      title: 'Suspend key',
+      button: 'Suspend',
       consequence:
         'Every request that uses this key is refused until it is resumed. The secret, the limits and the requests already counted are kept. The owner gets the reason by e-mail.',
       done: 'Key suspended. Its owner gets the reason by e-mail.',
@@ -107,13 +125,17 @@ window keeps what was counted. On a terminal, without flags, it asks for each.`,
 
   /** Resumes a suspended key. */
   resume: operation({
-    ...{ name: 'resume', who: ADMINS_DECIDE, ...MOVES.resume },
+    name: 'resume',
+    who: ADMINS_DECIDE,
+    ...MOVES.resume,
     input: z.object({ identifier }),
     summary: 'Resume a suspended key: the same secret works again.',
     examples: ['k7Qm2XaB'],
     texts: {
-      ...{ history: 'Resumed: the same secret works again', log: 'Resumed key' },
-      ...{ title: 'Resume key', button: 'Resume' },
+      history: 'Resumed: the same secret works again',
+      log: 'Resumed key',
+      title: 'Resume key',
+      button: 'Resume',
       consequence:
         'The same secret works again at once, with the same limits, unless the profile is banned. The owner gets an e-mail.',
       done: 'Key resumed. Its owner gets an e-mail.',
@@ -128,7 +150,8 @@ window keeps what was counted. On a terminal, without flags, it asks for each.`,
 
   /** Revokes a key that has a secret. Owners may revoke their own without a reason. */
   revoke: operation({
-    ...{ name: 'revoke', ...MOVES.revoke },
+    name: 'revoke',
+    ...MOVES.revoke,
     who: { ...ADMINS_DECIDE, owner: 'own' },
     input: z.object({ identifier, reason: OPTIONAL_REASON }),
     inputOf: { operator: WITH_REASON, admin: WITH_REASON },
@@ -140,8 +163,10 @@ window keeps what was counted. On a terminal, without flags, it asks for each.`,
         'This can’t be undone. Still need it? If you can request another key, replace this one first, and revoke it once your program has the new secret.',
     },
     texts: {
-      ...{ history: 'Revoked', log: 'Revoked key' },
-      ...{ title: 'Revoke key', button: 'Revoke' },
+      history: 'Revoked',
+      log: 'Revoked key',
+      title: 'Revoke key',
+      button: 'Revoke',
       consequence:
         'Every request that uses this key is refused from now on. This can’t be undone. The owner gets the reason by e-mail.',
       done: 'Key revoked. It no longer works.',

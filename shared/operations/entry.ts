@@ -119,7 +119,9 @@ export function operation<Shape extends z.ZodRawShape, Output>(
       return [];
     },
     ...entry,
-    ...{ from, event, inputOf },
+    from,
+    event,
+    inputOf,
     act: (deps, actor, sent) => {
       parseInput(inputOf[actor.kind] ?? input, sent);
       return act(deps, actor, parseInput(input, sent));

@@ -11,7 +11,9 @@ const ONE_KEY = z.object({ identifier: FIELDS.identifier });
 export const LOOKS = {
   /** Lists keys. */
   list: operation({
-    ...{ name: 'list', who: ALL_LOOK, input: LIST_FILTER },
+    name: 'list',
+    who: ALL_LOOK,
+    input: LIST_FILTER,
     summary: 'List keys: pending requests first, oldest first, with their age.',
     examples: ['--state pending', '--profile Ada --json'],
     help: 'On a terminal it shows 50 keys, and prints the command for the next page.',
@@ -20,7 +22,10 @@ export const LOOKS = {
 
   /** Shows a key with its history. */
   show: operation({
-    ...{ name: 'show', who: ALL_LOOK, input: ONE_KEY, summary: 'Show a key and its history.' },
+    name: 'show',
+    who: ALL_LOOK,
+    input: ONE_KEY,
+    summary: 'Show a key and its history.',
     examples: ['k7Qm2XaB'],
     act: (deps, { kind }, { identifier }) => ({
       key: showKey(deps, identifier, kind),
@@ -30,7 +35,8 @@ export const LOOKS = {
 
   /** Counts the requests of a key, by day and outcome. */
   usage: operation({
-    ...{ name: 'usage', who: ALL_LOOK },
+    name: 'usage',
+    who: ALL_LOOK,
     input: z.object({ identifier: FIELDS.identifier, days: FIELDS.days.default(USUAL_DAYS) }),
     summary: 'Show how many requests a key made each day, by outcome.',
     examples: ['k7Qm2XaB', 'k7Qm2XaB --days 7 --json'],

@@ -10,7 +10,9 @@ const { identifier, profile, name } = FIELDS;
 export const OWNERS_OPERATIONS = {
   /** Requests a key. */
   request: operation({
-    ...{ name: 'request', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'requested' },
+    name: 'request',
+    who: { ...OWNERS_DO, owner: 'own, unless banned' },
+    event: 'requested',
     input: z.object({
       profile,
       profileId: FIELDS.profileId.nullish(),
@@ -23,8 +25,10 @@ shows the request before sending it. A successor takes what is not given from
 the key that it replaces.`,
     examples: ['', '--profile Ada --name Bot --description-file about.txt'],
     texts: {
-      ...{ history: 'Requested', log: 'Requested key' },
-      ...{ title: 'Request a key', button: 'Send the request' },
+      history: 'Requested',
+      log: 'Requested key',
+      title: 'Request a key',
+      button: 'Send the request',
       consequence: 'An admin reads this and decides. You get an e-mail either way.',
       done: 'Request sent.',
     },
@@ -33,14 +37,18 @@ the key that it replaces.`,
 
   /** Renames a key, whatever its state. */
   edit: operation({
-    ...{ name: 'edit', who: { ...OWNERS_DO, owner: 'own, unless banned' }, event: 'edited' },
+    name: 'edit',
+    who: { ...OWNERS_DO, owner: 'own, unless banned' },
+    event: 'edited',
     input: z.object({ identifier, name }),
     summary: 'Rename a key.',
     examples: ['k7Qm2XaB --name "Badge bot 2"'],
     ownerPage: { path: 'rename' },
     texts: {
-      ...{ history: 'Renamed', log: 'Renamed key' },
-      ...{ title: 'Rename key', button: 'Rename' },
+      history: 'Renamed',
+      log: 'Renamed key',
+      title: 'Rename key',
+      button: 'Rename',
       consequence: 'Only the name changes; the secret keeps working.',
       done: 'Key renamed.',
     },
@@ -50,14 +58,18 @@ the key that it replaces.`,
 
   /** Withdraws a pending request. */
   withdraw: operation({
-    ...{ name: 'withdraw', who: OWNERS_DO, ...MOVES.withdraw },
+    name: 'withdraw',
+    who: OWNERS_DO,
+    ...MOVES.withdraw,
     input: z.object({ identifier }),
     summary: 'Withdraw a pending request.',
     examples: ['k7Qm2XaB'],
     ownerPage: { path: 'withdraw' },
     texts: {
-      ...{ history: 'Withdrawn', log: 'Withdrew the request for key' },
-      ...{ title: 'Withdraw the request for key', button: 'Withdraw the request' },
+      history: 'Withdrawn',
+      log: 'Withdrew the request for key',
+      title: 'Withdraw the request for key',
+      button: 'Withdraw the request',
       consequence:
         'Admins won’t decide on it, and it no longer counts towards the limit. This can’t be undone, but you can request the key again.',
       done: 'Request withdrawn.',

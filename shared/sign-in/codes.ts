@@ -49,7 +49,8 @@ export function createCodeDesk(clock: Deps['clock']): CodeDesk {
     perProfile: createThrottle(clock, 30, DAY_MS),
   });
   return {
-    ...{ requests: places(), mailed: places() },
+    requests: places(),
+    mailed: places(),
     mails: createThrottle(clock, MAILS_PER_HOUR, HOUR_MS),
     unmatched: createThrottle(clock, 600, MINUTE_MS),
     sending: 0,

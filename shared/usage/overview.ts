@@ -87,8 +87,11 @@ function readLimited({ db }: Deps, limits: Pick<Limits, 'levelsOf' | 'nearLimits
   const found = [...refusedOf.keys(), ...limits.nearLimits(NEAR).slice(0, CHECKED_KEYS)];
   const keys = db
     .select({
-      ...{ identifier: apiKeys.identifier, name: apiKeys.name, profile: profileNames.name },
-      ...{ state: apiKeys.state, rateLimits: apiKeys.rateLimits },
+      identifier: apiKeys.identifier,
+      name: apiKeys.name,
+      profile: profileNames.name,
+      state: apiKeys.state,
+      rateLimits: apiKeys.rateLimits,
     })
     .from(apiKeys)
     .leftJoin(profileNames, and(eq(profileNames.profileId, apiKeys.profileId), eq(profileNames.position, 0)))

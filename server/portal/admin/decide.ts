@@ -52,7 +52,8 @@ export async function decide(context: PageContext): Promise<Outcome> {
     }
     const path = adminKeyPath(context)(identifier);
     return confirm(context, operation, [showKey(deps, identifier)], wrong, {
-      ...{ action: `${path}/decide`, cancel: path },
+      action: `${path}/decide`,
+      cancel: path,
       hidden: [
         ['operation', operation.name],
         ['shown', keyRevision(deps.db, identifier)],
@@ -91,7 +92,8 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   if (faults.size > 0 || (operation.isDangerous && !isSure)) {
     const keys = identifiers.flatMap((one) => (faultOf(() => showKey(deps, one)) === null ? showKey(deps, one) : []));
     const page = await confirm(context, operation, keys, isSure ? faults : NO_FAULTS, {
-      ...{ action: to(`${QUEUE_PATH}/decide`), cancel: partAddress(context, identifiers) },
+      action: to(`${QUEUE_PATH}/decide`),
+      cancel: partAddress(context, identifiers),
       hidden: [
         [operation.name, ''],
         ...partFields(context),
@@ -195,7 +197,8 @@ async function confirm(
   const inputs = longFields(operation).map(([input, schema]) =>
     inputField(input, schema, {
       texts: allValues(context.form, formNameOf(input, schema)),
-      ...{ faults, isFirst: faults.size === 0 },
+      faults,
+      isFirst: faults.size === 0,
       // What happens, and that the owner reads the reason, stands above.
       hint: null,
       title: others.length > 0 ? 'Reason, the same for all' : undefined,

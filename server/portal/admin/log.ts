@@ -109,7 +109,10 @@ function dayTitle(day: number, today: number): string {
   const date = new Date(day * DAY_MS);
   const isThisYear = date.getUTCFullYear() === new Date(today * DAY_MS).getUTCFullYear();
   return date.toLocaleDateString('en-GB', {
-    ...{ weekday: 'long', day: 'numeric', month: 'long', timeZone: 'UTC' },
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    timeZone: 'UTC',
     ...(!isThisYear && { year: 'numeric' }),
   });
 }

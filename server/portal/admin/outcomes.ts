@@ -121,7 +121,11 @@ export async function outcomes(context: PageContext): Promise<ShownAttempt> {
 
 /** The state whose look each kind has. */
 const STATES: Record<Line['kind'], string> = {
-  ...{ mailing: 'pending', mailed: 'Active', rejected: 'rejected', changed: 'failed', refused: 'failed' },
+  mailing: 'pending',
+  mailed: 'Active',
+  rejected: 'rejected',
+  changed: 'failed',
+  refused: 'failed',
 };
 
 function isFailure({ kind }: Line): boolean {

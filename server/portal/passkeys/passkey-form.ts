@@ -37,8 +37,12 @@ export function passkeyForm({ action, button, parts, options }: PasskeyForm): Ht
 /** The field for the name of a new passkey. */
 export function passkeyName(value: string, faults: Faults): Html {
   return textField({
-    ...{ name: 'name', label: 'Name of the passkey', hint: 'To recognise it later, such as “Laptop” or “Blue key”.' },
-    ...{ value, bounds: { min: 1, max: 64 }, faults },
+    name: 'name',
+    label: 'Name of the passkey',
+    hint: 'To recognise it later, such as “Laptop” or “Blue key”.',
+    value,
+    bounds: { min: 1, max: 64 },
+    faults,
   });
 }
 
