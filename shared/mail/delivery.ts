@@ -27,8 +27,8 @@ const MAX_AGE_MS = 3 * DAY_MS;
 /** How long ended mails are kept: as long as `status` lists them. */
 const KEPT_MS = 30 * DAY_MS;
 
-/** How long storing a result waits for the lock: a mail whose result is not stored is sent again. */
-const STORE_MS = 10_000;
+/** How long a mail waits for the lock, before and after it is sent: one whose result is not stored is sent again. */
+const LOCK_MS = 10_000;
 
 type Report = (level: 'info' | 'warn' | 'error', sentence: string) => void;
 
@@ -36,7 +36,8 @@ type Report = (level: 'info' | 'warn' | 'error', sentence: string) => void;
 const IS_WAITING = eq(mails.result, 'waiting').inlineParams();
 
 /** Where a mail goes now; empty if the profile has no address. */
-const RECIPIENT = sql<string>`coalesce(${mails.to}, ${profiles.email}, '')`;
+const RECIPIENT = sql<string>`coalesce(${mails.to},
+  (SELECT ${profiles.email} FROM ${profiles} WHERE ${profiles.id} = ${mails.profileId}), '')`;
 
 /** The next mail to send, except to these recipients: of all that are due, or of the untried ones of a command. */
 function nextMail(db: Db, deps: Pick<Deps, 'clock' | 'config'>, only: readonly number[] | null, busy: string[] = []) {
@@ -54,7 +55,6 @@ function nextMail(db: Db, deps: Pick<Deps, 'clock' | 'config'>, only: readonly n
         tries: mails.tries,
       })
       .from(mails)
-      .leftJoin(profiles, eq(profiles.id, mails.profileId))
       .where(
         and(
           IS_WAITING,
@@ -103,12 +103,26 @@ async function sendAll(sending: Sending, only: readonly number[] | null, isStopp
 
 /** Counts the try before it begins: whatever then can't be stored, a mail is not sent again at once. */
 async function sendOne(sending: Sending, mail: Waiting): Promise<void> {
-  const { db, clock } = sending.deps;
-  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** mail.tries, LONGEST_PAUSE_MS);
-  const begun = { tries: mail.tries + 1, nextTryAt: clock.nowMs() + pauseMs };
-  write(db, (tx) => tx.update(mails).set(begun).where(eq(mails.id, mail.id)).run());
-  const delivery = await deliver(sending, mail);
-  await whenFree(db.$client, () => settle(sending, mail, delivery), systemClock.monotonicMs() + STORE_MS);
+  const { $client: sqlite } = sending.deps.db;
+  const untilMs = () => systemClock.monotonicMs() + LOCK_MS;
+  const begun = await whenFree(sqlite, () => begin(sending, mail), untilMs());
+  if (begun === undefined) return;
+  const delivery = await deliver(sending, { ...mail, ...begun });
+  await whenFree(sqlite, () => settle(sending, mail, delivery), untilMs());
+}
+
+/**
+ * Returns where the mail goes; undefined if it is no longer to be sent. Whoever had the lock may have erased its profile, changed
+ * the address, or sent it.
+ */
+function begin({ deps: { db, clock } }: Sending, { id, tries }: Waiting): { to: string } | undefined {
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS);
+  return db
+    .update(mails)
+    .set({ tries: tries + 1, nextTryAt: clock.nowMs() + pauseMs })
+    .where(and(eq(mails.id, id), eq(mails.tries, tries), IS_WAITING))
+    .returning({ to: RECIPIENT })
+    .get();
 }
 
 async function deliver({ deps, mailer }: Sending, mail: Waiting): Promise<Delivery> {

@@ -1,8 +1,10 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { performAndSend } from '../../../cli/keys/context.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { readStatus } from '../../../shared/files/status.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
+import * as delivery from '../../../shared/mail/delivery.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
 import { sendDueMails, startSmtp } from '../../support/mail.ts';
@@ -139,6 +141,23 @@ describe('a mail without a secret', () => {
     expect(w.mailed()).toEqual([]);
     await w.wait(30 * DAY_MS);
     expect(w.deps.db.$client.query('SELECT 1 FROM mails').all()).toEqual([]);
+  });
+
+  test('that is due while another process has the lock waits for it, and then goes where it should by then', async () => {
+    const w = await world();
+    await reject(w);
+    await reject(w, 'user2');
+    await reject(w, 'user3');
+    const other = new Database(w.deps.config.databasePath, { readwrite: true, strict: true });
+    other.run('PRAGMA foreign_keys = ON');
+    other.run('BEGIN IMMEDIATE');
+    other.run("UPDATE profiles SET email = 'new@example.org' WHERE id = 1");
+    other.run('DELETE FROM mails WHERE profile_id = 2');
+    // The timer runs although the mails wait.
+    setTimeout(() => other.run('COMMIT'), 200);
+    await delivery.sendDueMails(w.deps, () => undefined);
+    expect(w.mailed().sort()).toEqual(['new@example.org: Your API key request … was rejected', REJECTED(3)]);
+    other.close();
   });
 
   test('is deleted with its profile', async () => {
