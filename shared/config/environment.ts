@@ -48,7 +48,7 @@ function isReadable(path: string): boolean {
 
 /**
  * Parses a file of lines `NAME=value`. Blank lines and lines that begin with `#` are left out. A value may stand in single or
- * double quotes, between which everything is literal. What shells, systemd and other parsers read differently is refused:
+ * double quotes, between which everything is literal; nothing is expanded. These are refused, since parsers differ in them:
  * `export`, `NAME: value`, blanks around `=`, a `#` or a quote in a value without quotes, backslashes in double quotes or at
  * the end, and a name that is set twice. Throws `bad_config` with the line's number, never with its value.
  */
