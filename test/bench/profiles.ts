@@ -99,12 +99,18 @@ function showsFollowers(id: number): boolean {
 
 /** The line that imports a profile, without its line end; the export returns exactly the same. */
 export function lineOf(id: number, version = 0): string {
-  const { username, createdAt, ...fields } = publicFields(id, version);
+  const { id: uid, username, createdAt, ...fields } = publicFields(id, version);
   return JSON.stringify({
-    ...{ id, username, aliases: draw(id, 24, 10) === 0 ? [`also-${username}`] : [] },
-    ...{ authId: authIdOf(id), email: `owner${id}@example.org` },
+    id: uid,
+    username,
+    aliases: draw(id, 24, 10) === 0 ? [`also-${username}`] : [],
+    authId: authIdOf(id),
+    email: `owner${id}@example.org`,
     ...fields,
-    ...{ showFollowersCount: showsFollowers(id), showOnLeaderboard: true, createdAt, links: linksOf(id) },
+    showFollowersCount: showsFollowers(id),
+    showOnLeaderboard: true,
+    createdAt,
+    links: linksOf(id),
   });
 }
 

@@ -127,7 +127,10 @@ export function openTerminal(
   };
   const type = (keys: string) => void child.terminal?.write(keys);
   return {
-    ...{ see, type, screen, exited: child.exited },
+    see,
+    type,
+    screen,
+    exited: child.exited,
     /** Waits until a question appears, and types. */
     answer: async (question: string | RegExp, keys: string) => {
       await see(question);

@@ -34,7 +34,11 @@ async function world(pathOf = (path: string) => path) {
   });
   const key = { identifier, rateLimits: LIMITS };
   return {
-    ...{ deps, databasePath, reports, saving, composed: () => composed },
+    deps,
+    databasePath,
+    reports,
+    saving,
+    composed: () => composed,
     spend: () => {
       use(counts.limits, key);
       countUsage(counts.usage, identifier, null);

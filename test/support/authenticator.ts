@@ -73,7 +73,9 @@ export function createAuthenticator(party: RelyingParty, kind: keyof typeof KIND
   } as const;
 
   return {
-    ...{ credentialId, cose, signed },
+    credentialId,
+    cose,
+    signed,
     /** Registers for a challenge; returns what a browser sends, as JSON. */
     register: (challenge: string, handle: string, twist: Twist = {}): string => {
       userHandle = handle;

@@ -45,7 +45,10 @@ export async function startServerProcess(
   };
   const [, url = ''] = await see(/Listening on (https?:\/\/[^"\s]*:\d+)\./);
   return {
-    ...{ url, port: Number(new URL(url).port), pid: child.pid, see },
+    url,
+    port: Number(new URL(url).port),
+    pid: child.pid,
+    see,
     /** The output so far. */
     printed: () => printed,
     signal: (name: NodeJS.Signals) => void child.kill(name),

@@ -88,7 +88,13 @@ export async function servePages(variables: Record<string, string> = {}, options
     return post(action, form, cookie);
   };
   return {
-    ...{ access, clock, server, get, post, press, lastCode },
+    access,
+    clock,
+    server,
+    get,
+    post,
+    press,
+    lastCode,
     cookie: signInOwner(access, ADA.id),
     /** Adds an admin and signs in, without using the passkey for it. */
     signIn: async (name: string) => {

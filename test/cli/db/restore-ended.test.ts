@@ -144,8 +144,13 @@ test('what was ended since the backup stays ended, and is named', async () => {
   const found = statesIn(db);
   expect(found.profiles).toEqual(['bob', 'cem', 'dan', 'eve (banned)']);
   expect(Object.fromEntries(Object.entries(keys).map(([what, one]) => [what, found.keys.get(one)]))).toEqual({
-    ...{ erased: 'revoked', suspended: 'suspended', revoked: 'revoked', untouched: 'Active' },
-    ...{ rejected: 'rejected', withdrawn: 'withdrawn', decided: 'pending' },
+    erased: 'revoked',
+    suspended: 'suspended',
+    revoked: 'revoked',
+    untouched: 'Active',
+    rejected: 'rejected',
+    withdrawn: 'withdrawn',
+    decided: 'pending',
   });
   // An older file must not bring the profile back, and its text goes with the next VACUUM.
   expect(erasedAt()).toEqual(before);

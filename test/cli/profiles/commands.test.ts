@@ -47,7 +47,9 @@ test('profiles sign-out ends all sessions of one owner, and of nobody else', asy
 
 test('profiles export ends quietly when the reader stops reading, but reports a full disk', async () => {
   const lines = Array.from({ length: 200 }, (_, i) => ({
-    ...{ id: i + 1, username: `u${i}`, displayName: 'x'.repeat(5_000) },
+    id: i + 1,
+    username: `u${i}`,
+    displayName: 'x'.repeat(5_000),
   }));
   const words = profilectlWords(['profiles', 'export', '--db', await imported(...lines)]).map((word) => `'${word}'`);
   const run = (line: string) => {

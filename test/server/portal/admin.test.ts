@@ -169,7 +169,9 @@ describe('a decision', () => {
     const answer = await grace.press(asked, 'Reject it', { reason: 'Say more\nof <it>.' });
     expect([answer.status, answer.location]).toEqual([303, `/developers/admin?decided=${first}`]);
     expect(keyHistory(access, first).at(-1)).toMatchObject({
-      ...{ event: 'rejected', by: 'admin Grace', detail: { reason: 'Say more\nof <it>.' } },
+      event: 'rejected',
+      by: 'admin Grace',
+      detail: { reason: 'Say more\nof <it>.' },
     });
     record('one was rejected', await grace.see(`?decided=${first}`));
     // An unknown identifier or any other text is ignored.
@@ -200,7 +202,9 @@ describe('a decision', () => {
     record(
       'a change to what the key already has',
       await grace.press(await page(), 'Change this key', {
-        ...{ rateLimits: 'other', rateLimitsOther: '5', rateLimitsSpan: '1h' },
+        rateLimits: 'other',
+        rateLimitsOther: '5',
+        rateLimitsSpan: '1h',
       }),
     );
     expect(stored(world)).toBe(before);

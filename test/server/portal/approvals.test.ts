@@ -160,7 +160,8 @@ describe('several requests', () => {
       expect(keyHistory(access, key).at(-1)?.by).toBe('admin Grace');
     }
     expect(showKey(access, keys[0] as string)).toMatchObject({
-      ...{ permissions: ['api.lookup'], expiresAt: null },
+      permissions: ['api.lookup'],
+      expiresAt: null,
       rateLimits: [
         { quota: 60, windowSeconds: 60 },
         { quota: 5000, windowSeconds: 86_400 },

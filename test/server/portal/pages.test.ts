@@ -132,7 +132,9 @@ describe('refusals are pages, with the sentence and status that a program would 
     const requestId = answer.headers.get('x-request-id') as string;
     expect(faulty.log).toContainEqual(
       expect.objectContaining({
-        ...{ level: 'error', message: 'A request failed.', requestId },
+        level: 'error',
+        message: 'A request failed.',
+        requestId,
         cause: expect.stringContaining('sessions'),
       }),
     );

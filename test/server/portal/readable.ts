@@ -15,8 +15,19 @@ const SKIPPED = /^(script|style|svg|option)$/;
 
 /** What stands before the text of an element. */
 const BEFORE: Record<string, string> = {
-  ...{ h1: '# ', h2: '## ', h3: '### ', h4: '#### ', li: '- ', summary: '> ', dd: ': ', th: '| ', td: '| ' },
-  ...{ form: 'form', fieldset: 'group', nav: 'nav', aside: 'aside' },
+  h1: '# ',
+  h2: '## ',
+  h3: '### ',
+  h4: '#### ',
+  li: '- ',
+  summary: '> ',
+  dd: ': ',
+  th: '| ',
+  td: '| ',
+  form: 'form',
+  fieldset: 'group',
+  nav: 'nav',
+  aside: 'aside',
 };
 
 /** What readers and scripts are told beside texts. */

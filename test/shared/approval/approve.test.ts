@@ -207,9 +207,15 @@ test('the outcome of the latest attempt has its reason, and the entry that ended
   ];
   expect(outcomeOf({ attempt: null }, history)).toBeNull();
   expect(outcomeOf(attempt(1, 'refused'), history)).toMatchObject({
-    ...{ result: 'refused', reason: 'No such mailbox.', isTemporary: true, end: { event: 'approval refused' } },
+    result: 'refused',
+    reason: 'No such mailbox.',
+    isTemporary: true,
+    end: { event: 'approval refused' },
   });
   expect(outcomeOf(attempt(2, 'voided'), history)).toMatchObject({
-    ...{ result: 'voided', reason: undefined, isTemporary: false, end: { event: 'profile banned' } },
+    result: 'voided',
+    reason: undefined,
+    isTemporary: false,
+    end: { event: 'profile banned' },
   });
 });

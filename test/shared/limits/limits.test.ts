@@ -153,8 +153,11 @@ test('levels have what is left, and in how many milliseconds there is more and e
   use(limits, 10);
   const [minute, day] = limits.levelsOf(KEY);
   expect(minute).toEqual({
-    ...{ quota: 60, windowSeconds: 60, remaining: 0 },
-    ...{ moreInMs: 40_000 + 1 / 1024, fullInMs: 60_000 + 1 / 1024 },
+    quota: 60,
+    windowSeconds: 60,
+    remaining: 0,
+    moreInMs: 40_000 + 1 / 1024,
+    fullInMs: 60_000 + 1 / 1024,
   });
   expect(day?.remaining).toBe(4_940);
   // For limits that the key does not have yet, without changing its own.

@@ -112,8 +112,13 @@ describe('a line', () => {
       badges: [{ name: 'b', enabled: true, secret: 1 }],
     });
     expect(fields).toEqual({
-      ...{ id: 7, username: 'Ada', aliases: ['ok', 'fine'], authId: null, email: null },
-      ...{ badges: [{ name: 'b', enabled: true }], links: [good, good, good] },
+      id: 7,
+      username: 'Ada',
+      aliases: ['ok', 'fine'],
+      authId: null,
+      email: null,
+      badges: [{ name: 'b', enabled: true }],
+      links: [good, good, good],
     });
     expect(dropped.map(({ field, reason }) => `${field} ${reason}`).sort()).toEqual(
       [

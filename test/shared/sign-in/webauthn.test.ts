@@ -150,7 +150,10 @@ describe('a registration', () => {
     const [{ register, credentialId, cose }] = AUTHENTICATORS[kind];
     for (const twist of [{ signCount: 0 }, { signCount: 5 }] as Twist[]) {
       expect(await registerBy(register(CHALLENGE, HANDLE, twist))).toEqual({
-        ...{ credentialId, publicKey: Buffer.from(cose), signCount: twist.signCount ?? 0, isBackupEligible: false },
+        credentialId,
+        publicKey: Buffer.from(cose),
+        signCount: twist.signCount ?? 0,
+        isBackupEligible: false,
       });
     }
   });

@@ -293,8 +293,12 @@ describe('the report', () => {
   test('counts the profiles that lost links, badges, assets or their address because the line has none', async () => {
     const deps = testDeps();
     const full = (id: number) => ({
-      ...{ id, username: `u${id}`, email: `u${id}@example.org`, assets: { a: null } },
-      ...{ badges: [{ name: 'b', enabled: true }], links: [{ id: 'l', name: 'n', link: 'x' }] },
+      id,
+      username: `u${id}`,
+      email: `u${id}@example.org`,
+      assets: { a: null },
+      badges: [{ name: 'b', enabled: true }],
+      links: [{ id: 'l', name: 'n', link: 'x' }],
     });
     await importLines(deps, [full(1), full(2), full(3), { id: 4, username: 'u4' }]);
     const lines = [full(1), { id: 2, username: 'u2' }, { ...full(3), links: null }, { id: 4, username: 'u4' }];
