@@ -65,7 +65,7 @@ function admit(service: Service, request: Request, { address }: RequestState): C
   if (isTokenUseDue(deps.clock.nowMs(), token)) {
     const note = () => noteTokenUse(deps, token);
     const onFault = (cause: unknown) => log.event('warn', 'The last use of a token could not be recorded.', { cause });
-    runInBackground(background, () => whenUnlocked(deps.db.$client).then(note), onFault);
+    runInBackground(background, () => whenUnlocked(deps.db.$client, note), onFault);
   }
   return { request, token, service };
 }
@@ -87,6 +87,5 @@ async function signIns(call: Call): Promise<object> {
   const read = HAND_OVER.safeParse(parseJson(await readText(call.request, JSON_BODY)));
   if (!read.success) throw new AppError('bad_body', read.error.issues[0]?.message ?? error);
   const { deps } = call.service;
-  await whenUnlocked(deps.db.$client);
-  return handOver(deps, read.data, call.token.identifier);
+  return whenUnlocked(deps.db.$client, () => handOver(deps, read.data, call.token.identifier));
 }

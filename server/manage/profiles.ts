@@ -74,7 +74,7 @@ export function prepareSending() {
           by: { kind: 'backend', name: token.name },
           config,
           policy: policyOf(token),
-          pace: { lockMs: BATCH_MS, ready: () => whenUnlocked(sqlite) },
+          pace: { lockMs: BATCH_MS, write: (act) => whenUnlocked(sqlite, act) },
         });
         return result;
       } catch (error) {

@@ -59,7 +59,7 @@ export function anyone(arrived: ReturnType<typeof arrivals>) {
         // A form that arrives slowly waits for locks as long as others do.
         page.waitUntilMs = lockDeadline();
         countLimited(page);
-        await whenUnlocked(page.deps.db.$client, page.waitUntilMs);
+        await whenUnlocked(page.deps.db.$client, () => {}, page.waitUntilMs);
       }
       identifyVisitor(page);
     })
@@ -174,7 +174,7 @@ function identifyVisitor(page: PageContext): void {
   if (isOthers || !isUseDue(nowMs, session)) return;
   const onFault = (cause: unknown) =>
     service.log.event('warn', 'The last use of a session could not be recorded.', { cause });
-  const note = () => whenUnlocked(deps.db.$client).then(() => noteUse(deps, session));
+  const note = () => whenUnlocked(deps.db.$client, () => noteUse(deps, session));
   runInBackground(service.background, note, onFault);
 }
 

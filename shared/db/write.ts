@@ -110,7 +110,18 @@ function beginNow(sqlite: Sqlite, isLast: boolean): boolean {
   }
 }
 
-/** Waits until no other process holds the lock, so that a write right afterwards gets it. Throws `busy` at `untilMs`. */
-export function whenUnlocked(sqlite: Sqlite, untilMs?: number): Promise<void> {
-  return whenFree(sqlite, () => {}, untilMs);
+/**
+ * Runs a function that begins its own transaction once no other process holds the lock, and again if another process was faster.
+ * Throws `busy` at `untilMs`, and what the function throws.
+ */
+export async function whenUnlocked<T>(sqlite: Sqlite, act: () => T | Promise<T>, untilMs = lockDeadline()): Promise<T> {
+  for (;;) {
+    await whenFree(sqlite, () => {}, untilMs);
+    try {
+      return await act();
+    } catch (error) {
+      const isBusy = error instanceof AppError && error.code === 'busy';
+      if (!isBusy || systemClock.monotonicMs() >= untilMs) throw error;
+    }
+  }
 }

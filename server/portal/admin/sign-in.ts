@@ -1,3 +1,4 @@
+import { whenUnlocked } from '../../../shared/db/write.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { beginPasskeySignIn, signInByPasskey } from '../../../shared/sign-in/passkeys.ts';
 import { logoOf } from '../../frame/frame.ts';
@@ -36,8 +37,9 @@ export async function adminSignIn(context: PageContext): Promise<Outcome> {
   }
 }
 
-function ask(context: PageContext): Page {
+async function ask(context: PageContext): Promise<Page> {
   const { deps, config, to } = context;
+  const options = await whenUnlocked(deps.db.$client, () => beginPasskeySignIn(deps), context.waitUntilMs);
   return {
     title: TITLE,
     scripts: PASSKEY_SCRIPTS,
@@ -47,7 +49,7 @@ ${passkeyForm({
   action: to(PATH),
   button: 'Use a passkey',
   parts: [hiddenField('next', nextOf(context))],
-  options: beginPasskeySignIn(deps),
+  options,
 })}</div>`,
   };
 }

@@ -100,13 +100,13 @@ export function whySignIn(page: Pick<PageContext, 'request' | 'form'>): Html {
 }
 
 /** The outcome of a sign-in: its cookie, and a redirect to `seeOther`. Ends the previous session of this browser. */
-export function finishSignIn(
+export async function finishSignIn(
   context: PageContext,
   { kind, token }: { kind: 'owner' | 'admin'; token: string },
   seeOther: string,
-): Outcome {
+): Promise<Outcome> {
   const { config } = context;
-  endOwnSession(context);
+  await endOwnSession(context);
   return {
     seeOther,
     cookies: [
@@ -121,10 +121,10 @@ export function finishSignIn(
  * Ends the session of this browser, if it has one. If that can't be stored, logs why and returns false: the browser forgets
  * the session anyway, but the session stays valid until it expires.
  */
-export function endOwnSession({ deps, session, service }: PageContext): boolean {
+export async function endOwnSession({ deps, session, service, write }: PageContext): Promise<boolean> {
   if (session === null) return true;
   try {
-    endSignIn(deps, session, session.id);
+    await write(() => endSignIn(deps, session, session.id));
     return true;
   } catch (error) {
     service.log.event('error', 'The end of a session could not be stored.', { cause: error });

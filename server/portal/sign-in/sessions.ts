@@ -58,7 +58,7 @@ export async function endAll({ deps, config, session, write }: PageContext): Pro
 }
 
 /** `POST /developers/sign-out`: ends the session, and removes its cookie even if the end can't be stored. */
-export function signOut(context: PageContext): Outcome {
-  const flash = endOwnSession(context) ? 'signed-out' : 'signed-out-here';
+export async function signOut(context: PageContext): Promise<Outcome> {
+  const flash = (await endOwnSession(context)) ? 'signed-out' : 'signed-out-here';
   return { seeOther: '/developers', flash, cookies: [removeCookie(context.config, 'session')] };
 }

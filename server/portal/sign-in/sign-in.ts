@@ -1,3 +1,4 @@
+import { whenUnlocked } from '../../../shared/db/write.ts';
 import { enterCode, requestCode } from '../../../shared/sign-in/codes.ts';
 import { LIFETIMES_MS } from '../../../shared/sign-in/tickets.ts';
 import { parseJson } from '../../../shared/text.ts';
@@ -27,7 +28,7 @@ export function signInPage(context: PageContext): Page {
  * `POST /developers/sign-in`: e-mails a code after the response, which redirects to the page for entering it. The response is
  * the same whether or not username and address match.
  */
-export function askForCode(context: PageContext): Outcome {
+export async function askForCode(context: PageContext): Promise<Outcome> {
   const { deps, config, form, client, service } = context;
   const typed = { name: oneValue(form, 'name').trim(), address: oneValue(form, 'address').trim() };
   if (ownerSignInFault(context) !== null) return { ...askWhom(context, typed, NO_FAULTS), refusal: 'no_sign_in' };
@@ -36,7 +37,8 @@ export function askForCode(context: PageContext): Outcome {
   if (!typed.address.includes('@')) faults.set('address', 'Enter your e-mail address, such as name@example.org.');
   if (faults.size > 0) return { ...askWhom(context, typed, faults), refusal: 'refused_form' };
   const former = readCookie(context, 'sign-in');
-  const { browserSecret, mail } = requestCode(deps, service.codes, { ...typed, browserSecret: former, client });
+  const ask = () => requestCode(deps, service.codes, { ...typed, browserSecret: former, client });
+  const { browserSecret, mail } = await whenUnlocked(deps.db.$client, ask, context.waitUntilMs);
   // For the next page, which repeats them. Browsers keep no cookie of more than 4 096 bytes.
   const shown = JSON.stringify([typed.name.slice(0, 64), typed.address.slice(0, 320)]);
   const seconds = LIFETIMES_MS.code / 1000;

@@ -19,8 +19,8 @@ import { createLineSplitter, type SplitLine } from './split.ts';
 /** The progress of an import; `totalBytes` is null if unknown. */
 type Progress = { lines: number; bytes: number; totalBytes: number | null };
 
-/** How long a batch holds the write lock and the thread; `ready` resolves once one may begin. */
-type Pace = { lockMs: number; ready: () => Promise<void> };
+/** How long a batch holds the write lock and the thread; `write` runs it, or another step that writes, once it may begin. */
+type Pace = { lockMs: number; write: <T>(act: () => T | Promise<T>) => Promise<T> };
 
 /** The options of an import. */
 export type ImportOptions = {
@@ -49,7 +49,7 @@ export type ImportOptions = {
   onRefused?: (refused: RefusedLine) => void;
 };
 
-const COMMAND_PACE: Pace = { lockMs: 50, ready: async () => {} };
+const COMMAND_PACE: Pace = { lockMs: 50, write: async (act) => act() };
 
 /** How long the lock stays free between two batches: without a gap, other writers would hardly ever get it. */
 const GAP_MS = 15;
@@ -94,7 +94,8 @@ export async function importProfiles(
     const outcome = report.outcome(blank);
     if (outcome.imported + outcome.deleted + outcome.pruned > 0) {
       const { lines } = outcome.details;
-      storeLastImport(db, by, clock.nowMs(), { lines, refused: report.refusedCount() });
+      const counts = { lines, refused: report.refusedCount() };
+      await run.pace.write(() => storeLastImport(db, by, clock.nowMs(), counts));
     }
     return outcome;
   } catch (error) {
@@ -218,8 +219,7 @@ async function inBatch<T>(run: ImportRun, act: () => T | Promise<T>): Promise<T>
   const waitMs = run.endedAtMs + GAP_MS - clock.monotonicMs();
   if (waitMs > 0 && !isWhole) await Bun.sleep(waitMs);
   else await yieldToOthers();
-  await pace.ready();
-  const result = await act();
+  const result = await pace.write(act);
   run.endedAtMs = clock.monotonicMs();
   // A checkpoint is possible only outside a transaction.
   if (!isWhole) run.keepLogShort();
