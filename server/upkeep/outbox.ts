@@ -58,8 +58,10 @@ async function search(state: Search): Promise<number> {
   const { deps, log } = state.service;
   let isToPause = true;
   try {
+    // A slow mail server may take hours for all that is due.
+    const isInterrupted = () => state.service.isStopping || deps.clock.monotonicMs() >= state.sweepAtMs;
+    if (isMailDue(deps)) await sendDueMails(deps, log.event, isInterrupted);
     const nowMs = deps.clock.monotonicMs();
-    if (isMailDue(deps)) await sendDueMails(deps, log.event, () => state.service.isStopping);
     if (nowMs >= state.sweepAtMs) {
       sweepSignIns(deps);
       state.sweepAtMs = nowMs + SWEEP_EVERY_MS;
@@ -82,6 +84,9 @@ async function search(state: Search): Promise<number> {
 function doChores({ deps: { db, clock, config }, log }: Search['service']): boolean {
   const nowMs = clock.nowMs();
   if (config.mail !== null) storeReminders(db, nowMs, config);
-  dropOldMails(db, nowMs, log.event);
-  return [dropOldUsage(db.$client, nowMs), dropErasedProfiles(db.$client, nowMs)].includes(true);
+  return [
+    dropOldMails(db, nowMs, log.event),
+    dropOldUsage(db.$client, nowMs),
+    dropErasedProfiles(db.$client, nowMs),
+  ].includes(true);
 }

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, lt, lte, ne, notInArray, sql } from 'drizzle-orm';
+import { and, asc, count, eq, inArray, lt, lte, ne, notInArray, type SQL, sql } from 'drizzle-orm';
 import { DAY_MS, isoTime, systemClock } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
 import { mails, profiles, WEBHOOK } from '../db/schema.ts';
@@ -193,22 +193,33 @@ export async function sendDueMails(deps: Deps, report: Report, isStopping = () =
   await sendAll({ deps, mailer: await deps.mailer(), report }, null, isStopping);
 }
 
-/** Drops what could not be sent for three days, and deletes what ended long ago. The server does so every hour. */
-export function dropOldMails(db: Db, nowMs: number, report: Report): void {
-  const dropped = write(db, (tx) => {
-    tx.delete(mails)
-      .where(and(ne(mails.result, 'waiting'), lt(mails.at, nowMs - KEPT_MS)))
-      .run();
-    return tx
+/** How many mails one step drops or deletes at most: an import may have changed every address on the same day. */
+const MAX_PER_STEP = 2_000;
+
+/**
+ * Drops some of what could not be sent for three days, and deletes some of what ended long ago. Returns whether more may be left.
+ * The server does so every hour.
+ */
+export function dropOldMails(db: Db, nowMs: number, report: Report): boolean {
+  const some = (which: SQL | undefined) =>
+    inArray(mails.id, db.select({ id: mails.id }).from(mails).where(which).limit(MAX_PER_STEP));
+  const { deleted, dropped } = write(db, (tx) => ({
+    deleted: tx
+      .delete(mails)
+      .where(some(and(ne(mails.result, 'waiting'), lt(mails.at, nowMs - KEPT_MS))))
+      .returning({ id: mails.id })
+      .all(),
+    dropped: tx
       .update(mails)
       .set({ result: 'dropped', fault: 'It could not be delivered for three days.', ...EMPTIED })
-      .where(and(IS_WAITING, lte(mails.at, nowMs - MAX_AGE_MS)))
+      .where(some(and(IS_WAITING, lte(mails.at, nowMs - MAX_AGE_MS))))
       .returning({ identifier: mails.identifier, profileId: mails.profileId, kind: mails.kind })
-      .all();
-  });
+      .all(),
+  }));
   for (const mail of dropped) {
     report('warn', `The ${mail.kind} mail about ${subjectInWords(mail)} was not delivered for three days.`);
   }
+  return Math.max(deleted.length, dropped.length) === MAX_PER_STEP;
 }
 
 /** The subject of a mail in words: a key, a profile, or an admin. */

@@ -101,3 +101,24 @@ test('nothing is deleted or ended because of its age before the server has run f
   expect(showKey(deps, identifier).state).toBe('Active');
   await timer.stop();
 }, 20_000);
+
+test('expired sign-ins are deleted although a slow mail server still has mails to take', async () => {
+  const clock = testClock();
+  const variables = { MAIL_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'keys@example.org' };
+  const answers: (() => void)[] = [];
+  const send: Mailer['send'] = () => new Promise((resolve) => answers.push(() => resolve({ outcome: 'accepted' })));
+  const deps = { ...testDeps({ clock, variables }), mailer: async () => ({ send }) };
+  const due = deps.db.$client.query(
+    "INSERT INTO mails (profile_id, kind, subject, body, at, next_try_at) VALUES (?, 'revocation', 'Gone', 'Gone', 0, 0)",
+  );
+  for (let id = 1; id <= 6; id++) due.run(insertProfile(deps.db, { id }));
+  signedIn(deps, ownerOf(insertProfile(deps.db, { id: 7 })));
+  clock.jump(2 * DAY_MS);
+  const timer = startOutboxTimer({ deps, log: createLog('silent', clock.nowMs, () => {}), isStopping: false });
+  await eventually(() => answers.length === 5);
+  clock.advance(TRUSTED_AFTER_MS);
+  for (const answer of answers) answer();
+  await eventually(() => deps.db.$client.query('SELECT 1 FROM sign_ins').all().length === 0);
+  expect(answers).toHaveLength(5);
+  await timer.stop();
+});

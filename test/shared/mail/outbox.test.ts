@@ -143,6 +143,21 @@ describe('a mail without a secret', () => {
     expect(w.deps.db.$client.query('SELECT 1 FROM mails').all()).toEqual([]);
   });
 
+  test('is one of 2,000 at most that end, or are deleted, in one step', async () => {
+    const { deps } = await world();
+    const { $client: sqlite } = deps.db;
+    const counts = () =>
+      sqlite.query("SELECT count(*) AS stored, count(*) FILTER (WHERE result = 'waiting') AS waiting FROM mails").get();
+    sqlite.run(`WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 2001)
+      INSERT INTO mails (profile_id, kind, subject, body, at, next_try_at)
+        SELECT 1, 'address', 'Changed', 'Changed', 0, 0 FROM numbers`);
+    const step = (days: number) => delivery.dropOldMails(deps.db, days * DAY_MS, () => undefined);
+    expect([step(4), counts()]).toEqual([true, { stored: 2001, waiting: 1 }]);
+    expect([step(4), counts()]).toEqual([false, { stored: 2001, waiting: 0 }]);
+    expect([step(40), counts()]).toEqual([true, { stored: 1, waiting: 0 }]);
+    expect([step(40), counts()]).toEqual([false, { stored: 0, waiting: 0 }]);
+  });
+
   test('that is due while another process has the lock waits for it, and then goes where it should by then', async () => {
     const w = await world();
     await reject(w);
