@@ -206,7 +206,7 @@ export function dropOldMails(db: Db, nowMs: number, report: Report): boolean {
   const { deleted, dropped } = write(db, (tx) => ({
     deleted: tx
       .delete(mails)
-      .where(some(and(ne(mails.result, 'waiting'), lt(mails.at, nowMs - KEPT_MS))))
+      .where(and(ne(mails.result, 'waiting'), some(lt(mails.at, nowMs - KEPT_MS))))
       .returning({ id: mails.id })
       .all(),
     dropped: tx
