@@ -52,7 +52,7 @@ export async function beginApproval(
     finish: async (signal = new AbortController().signal) => {
       const secret = newSecret(attempt.key.identifier, deps.random);
       const delivery = await Promise.race([mailSecret(deps, mailer, attempt, secret), givenUp(signal)]);
-      if (delivery.outcome !== 'accepted') throw unsent(deps, attempt, delivery);
+      if (delivery.outcome !== 'accepted') throw await unsent(deps, attempt, delivery);
       if (!(await activate(deps, attempt, hashSecret(secret), signal))) throw voided(deps, attempt);
     },
   };
@@ -109,10 +109,11 @@ function mailSecret({ config }: Deps, mailer: Mailer, attempt: Attempt, secret: 
 }
 
 /** Closes an attempt whose mail was not accepted. Returns what to tell the admin. */
-function unsent(deps: Deps, attempt: Attempt, delivery: NotAccepted): AppError {
+async function unsent(deps: Deps, attempt: Attempt, delivery: NotAccepted): Promise<AppError> {
   const { identifier } = attempt.key;
   try {
-    if (!closeAttempt(deps, attempt, delivery)) return voided(deps, attempt, delivery.reason);
+    const isClosed = await whenFree(deps.db.$client, () => closeAttempt(deps, attempt, delivery));
+    if (!isClosed) return voided(deps, attempt, delivery.reason);
   } catch {
     // It stays open until its lease ends.
     if (!isOpenStill(deps, attempt)) return voided(deps, attempt, delivery.reason);

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { outcomeOf } from '../../../shared/approval/attempt.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { openDatabase } from '../../../shared/files/open.ts';
+import { openDatabase, SERVING_TIMEOUT_MS } from '../../../shared/files/open.ts';
 import { MOVES, VOIDING_CHANGES, VOIDING_EVENTS } from '../../../shared/keys/key.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { parseMailUrl } from '../../../shared/mail/address.ts';
-import { createMailer } from '../../../shared/mail/send.ts';
+import { createMailer, type Mailer } from '../../../shared/mail/send.ts';
 import { approveKey, request } from '../../support/keys.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
@@ -75,6 +75,24 @@ describe('definitely refused: the key is still pending and can be approved at on
       expect(showKey(base, identifier).attempt?.number).toBe(2);
     });
   }
+});
+
+test('refused while another process holds the lock for longer than a server waits at once: that is stored, too', async () => {
+  const identifier = await request(base, { profile });
+  const other = openDatabase(base.config.databasePath, 'use');
+  const mailer: Mailer = {
+    send: async () => {
+      other.$client.run('BEGIN IMMEDIATE');
+      setTimeout(() => other.$client.run('ROLLBACK'), 200);
+      return { outcome: 'refused', permanent: true, reason: 'There is no such mailbox.' };
+    },
+  };
+  base.db.$client.run(`PRAGMA busy_timeout = ${SERVING_TIMEOUT_MS}`);
+  const error = await approve({ ...base, mailer: async () => mailer }, identifier);
+  expect(error?.message).toContain('There is no such mailbox. Key');
+  await eventually(() => !other.$client.inTransaction);
+  expect(showKey(base, identifier)).toMatchObject({ state: 'pending', attempt: { result: 'refused' } });
+  other.$client.close();
 });
 
 test('unknown: the key is pending, the attempt "not confirmed", and the error says so', async () => {
