@@ -80,11 +80,11 @@ async function search(state: Search): Promise<number> {
   return isToPause ? PAUSE_MS : SEARCH_MS;
 }
 
-/** Stores due reminders, and drops what is too old. Returns whether more of that may be left. */
+/** Stores some due reminders, and drops some of what is too old. Returns whether more of that may be left. */
 function doChores({ deps: { db, clock, config }, log }: Search['service']): boolean {
   const nowMs = clock.nowMs();
-  if (config.mail !== null) storeReminders(db, nowMs, config);
   return [
+    config.mail !== null && storeReminders(db, nowMs, config),
     dropOldMails(db, nowMs, log.event),
     dropOldUsage(db.$client, nowMs),
     dropErasedProfiles(db.$client, nowMs),

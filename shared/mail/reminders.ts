@@ -19,12 +19,15 @@ const EXPIRY_SET_AT = sql<number>`coalesce(
       AND CASE WHEN json_valid(${events.data}) THEN ${events.data} ->> '$.changes.expiresAt.to' END IS NOT NULL),
   ${apiKeys.decidedAt}, 0)`;
 
+/** How many reminders one step stores at most: composing one takes half a millisecond or more. */
+const MAX_PER_STEP = 20;
+
 /**
  * Stores a reminder for each Active key that expires within 14 days, once for an expiry, and none if the expiry was set
  * later than that, because the mail about it is sufficient. Keys of banned profiles and of those without an address are
- * skipped until that changes.
+ * skipped until that changes. Returns whether more may be due.
  */
-export function storeReminders(db: Db, atMs: number, config: MailConfig): void {
+export function storeReminders(db: Db, atMs: number, config: MailConfig): boolean {
   const beganAt = sql`${apiKeys.expiresAt} - ${REMINDED_MS}`;
   const isReminded = sql`EXISTS (SELECT 1 FROM ${mails} WHERE ${mails.identifier} = ${apiKeys.identifier}
     AND ${mails.kind} = 'reminder' AND ${mails.at} >= ${beganAt})`;
@@ -44,14 +47,16 @@ export function storeReminders(db: Db, atMs: number, config: MailConfig): void {
       ),
     )
     .orderBy(asc(apiKeys.expiresAt));
-  if (due.limit(1).get() === undefined) return;
-  write(db, (tx) => {
-    for (const { identifier, expiresAt } of due.limit(1_000).all()) {
+  if (due.limit(1).get() === undefined) return false;
+  return write(db, (tx) => {
+    const some = due.limit(MAX_PER_STEP).all();
+    for (const { identifier, expiresAt } of some) {
       const news = readKeyNews(tx, config, identifier, { atMs });
       const expiresAtMs = expiresAt ?? atMs;
       const daysLeft = Math.ceil((expiresAtMs - atMs) / DAY_MS);
       const text = reminderMail({ ...news, expiresAtMs, daysLeft });
       storeMail(tx, text, { profileId: news.profileId, to: null }, { atMs });
     }
+    return some.length === MAX_PER_STEP;
   });
 }

@@ -5,6 +5,7 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import { readStatus } from '../../../shared/files/status.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import * as delivery from '../../../shared/mail/delivery.ts';
+import { storeReminders } from '../../../shared/mail/reminders.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
 import { sendDueMails, startSmtp } from '../../support/mail.ts';
@@ -289,6 +290,17 @@ describe('an owner is reminded of the end of a key', () => {
     w.clock.advance(6 * DAY_MS);
     await w.sendDue(true);
     expect(w.mailed()).toEqual([SOON]);
+  });
+
+  test('together with 19 others at most', async () => {
+    const w = await world();
+    const expiresAtMs = w.clock.nowMs() + 20 * DAY_MS;
+    for (let key = 0; key < 21; key++) await issue(w.deps, { profile: `user${1 + (key % 9)}` }, { expiresAtMs });
+    w.clock.advance(6 * DAY_MS);
+    const step = () => storeReminders(w.deps.db, w.clock.nowMs(), w.deps.config);
+    expect([step(), step(), step()]).toEqual([true, false, false]);
+    await w.sendDue();
+    expect(w.mailed().filter((line) => line.includes('expires soon'))).toHaveLength(21);
   });
 
   test('not if the end was set later than that, nor while the profile is banned', async () => {
