@@ -50,6 +50,7 @@ export async function beginApproval(
   return {
     mailedTo: attempt.address,
     finish: async (signal = new AbortController().signal) => {
+      if (deps.clock.monotonicMs() > attempt.mailUntilMs) throw unsent(deps, attempt, TOO_LATE);
       const secret = newSecret(attempt.key.identifier, deps.random);
       const delivery = await Promise.race([mailSecret(deps, mailer, attempt, secret), givenUp(signal)]);
       if (delivery.outcome !== 'accepted') throw await unsent(deps, attempt, delivery);
@@ -57,6 +58,13 @@ export async function beginApproval(
     },
   };
 }
+
+/** For the mails of several approvals, which wait for each other. */
+const TOO_LATE: NotAccepted = {
+  outcome: 'refused',
+  permanent: false,
+  reason: 'The mail server was too slow with the mails before this one, so this one was not sent.',
+};
 
 async function requireMailer(deps: Deps): Promise<Mailer> {
   const mailer = await deps.mailer();

@@ -4,7 +4,7 @@ import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
 import { apiKeys, keyAttempts } from '../db/schema.ts';
 import { write, writeNow } from '../db/write.ts';
-import type { Deps } from '../deps.ts';
+import { APPROVAL_LEASE_MS, type Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import { type Grant, KEY_REQUEST, parseInput } from '../keys/fields.ts';
 import { type DecidedGrant, decideGrant, type Predecessor, predecessorOf, retirePredecessor } from '../keys/grant.ts';
@@ -39,6 +39,8 @@ export type Attempt = {
   predecessor: Predecessor | null;
   /** When the lease ends, on the monotonic clock. */
   leaseOverMs: number;
+  /** Until when its mail may begin, on the same clock: a later one could outlast the lease. */
+  mailUntilMs: number;
 };
 
 /** Step 1: checks everything, stores the grant and the address, raises the fence and opens the attempt. */
@@ -73,8 +75,10 @@ export function beginAttempt(deps: Deps, input: { identifier: string; grant: Gra
       .run();
     addKeyEvent(tx, key, act, 'approval started', { attempt: number });
     const predecessor = predecessorOf(tx, key, grant.retireOldAtMs, nowMs);
-    const leaseOverMs = deps.clock.monotonicMs() + deps.approvalLeaseMs;
-    return { key, owner, address, number, by: input.by, grant, predecessor, leaseOverMs };
+    const begunMs = deps.clock.monotonicMs();
+    const leaseOverMs = begunMs + deps.approvalLeaseMs;
+    const mailUntilMs = begunMs + APPROVAL_LEASE_MS / 2;
+    return { key, owner, address, number, by: input.by, grant, predecessor, leaseOverMs, mailUntilMs };
   });
 }
 

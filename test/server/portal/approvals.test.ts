@@ -262,6 +262,25 @@ describe('several requests', () => {
     await eventually(() => keys.every((key) => showKey(access, key).state === 'Active'));
   });
 
+  test('that waited so long for other mails that their own could outlast the lease are not mailed, and can be approved again', async () => {
+    const smtp = await slowSmtp();
+    const MAIL = { MAIL_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'keys@example.net' };
+    const { access, clock, grace, keys, states } = await queueOf(6, MAIL);
+    await grace.press(await grace.see(), APPROVE_ALL, { chosen: keys });
+    await eventually(() => smtp.begun.length === 5);
+    clock.advance(60_001);
+    smtp.open();
+    const last = keys[5] as string;
+    await eventually(() => showKey(access, last).attempt?.result !== 'open');
+    expect(keyHistory(access, last).at(-1)).toMatchObject({
+      event: 'approval refused',
+      detail: { reason: expect.stringContaining('too slow'), isTemporary: true },
+    });
+    await grace.press(await grace.see(), 'Approve Bot 5');
+    await eventually(() => states().every((state) => state === 'Active'));
+    expect(smtp.received.filter(({ to }) => to[0] === 'user5@example.org')).toHaveLength(1);
+  });
+
   test('of an admin who is removed meanwhile are not decided on', async () => {
     const { access, grace, keys } = await queueOf(2);
     const queue = await grace.see();
