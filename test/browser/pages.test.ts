@@ -463,6 +463,15 @@ describe.skipIf(!hasChromium)('an admin', () => {
     // The bar counts anew; “, waiting: ” stays for screen readers alone.
     const number = `<span class="unseen">, waiting: </span>${before - 1}`;
     expect(await page.locator('.top .number').innerHTML()).toBe(number);
+    // The page of a key shows its new state, too.
+    gate = Promise.withResolvers();
+    await button(page, 'Approve as requested').click();
+    await status.getByText('The e-mail is on its way.').waitFor();
+    await page.goto(`${ORIGIN}/developers/admin/keys/${other}`);
+    await page.locator('#state').getByText('pending').waitFor();
+    gate.resolve();
+    await page.getByRole('heading', { name: 'Change this key' }).waitFor();
+    expect(await page.locator('#state').textContent()).toBe('Activeuntil revoked');
     expect(troubles).toEqual([]);
   }, 60_000);
 

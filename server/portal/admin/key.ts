@@ -55,7 +55,7 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
     scripts: [countScript, ...attempt.scripts],
     body: html`${decision === null ? '' : html`<a class="skip" href="#decide">To the decision</a>`}${errorSummary(faults)}
 ${crumbs(context, key)}<div class="head"><div><h1>${userText(name)}</h1>
-<p class="meta">${stateParts(key, move, nowMs).map((part) => html`<span>${part}</span>`)}<span><code data-copy="the identifier">${identifier}</code></span></p></div></div>${reasonOf(move)}
+<p class="meta"><span class="meta" id="state">${stateParts(key, move, nowMs).map((part) => html`<span>${part}</span>`)}</span><span><code data-copy="the identifier">${identifier}</code></span></p></div></div>${reasonOf(move)}
 ${attempt.body}
 <div id="rest" class="stack">
 ${addressNote(key)}

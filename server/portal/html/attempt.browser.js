@@ -1,7 +1,7 @@
 // Polls the state of unfinished decisions every two seconds until the outcome of each is known, and updates the page. On the
-// page of a key, the rest is updated too; in the queue only the rows whose state has changed, so that what is chosen or open
-// there stays.
-const rest = document.getElementById('rest');
+// page of a key, its state and the rest are updated too; in the queue only the rows whose state has changed, so that what is
+// chosen or open there stays.
+const ofKey = ['state', 'rest'].map((id) => document.getElementById(id));
 
 // The links of the head, one of which counts the waiting requests.
 const IN_HEAD = '.nav > li > a';
@@ -46,11 +46,10 @@ function hasChanged({ dataset: before }, { dataset: after }) {
 }
 
 function show(status, found, page) {
-  const changed = isOwn(status) ? [status, rest] : [status];
+  const changed = isOwn(status) ? [status, ...ofKey] : [status];
   const hadFocus = changed.some((part) => part.contains(document.activeElement));
   Object.assign(status.dataset, found.dataset);
-  status.replaceChildren(...found.childNodes);
-  if (isOwn(status)) rest.replaceChildren(...page.getElementById('rest').childNodes);
+  for (const part of changed) part.replaceChildren(...page.getElementById(part.id).childNodes);
   if (hadFocus) document.getElementById('main').focus();
 }
 
