@@ -11,7 +11,7 @@ import { runInBackground } from '../../background.ts';
 import { html, userText } from '../../html.ts';
 import countScript from '../html/count.browser.js' with { type: 'text' };
 import { buttonLine, errorSummary, type Faults, hiddenField, inputField, NO_FAULTS } from '../html/fields.ts';
-import { joined, permissionNames } from '../html/key-facts.ts';
+import { joined, permissionNames, stateTag } from '../html/key-facts.ts';
 import { doneAt } from '../requests/answers.ts';
 import { allValues, oneValue } from '../requests/form.ts';
 import { formFields, formRefusal, performFor, readFields, whatStops } from '../requests/operation-form.ts';
@@ -218,6 +218,7 @@ ${hidden.map(([name, value]) => hiddenField(name, value))}${hiddenField(SURE, 'y
 function wholeKey(key: KeyView) {
   const { name, identifier, profile, expectedUsage, description } = key;
   const facts = [
+    stateTag(key),
     profile === null ? 'erased' : userText(profile),
     permissionNames(key),
     expectedUsage === null ? html`<span class="warn">no usage given</span>` : userText(expectedUsage),
