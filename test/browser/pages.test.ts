@@ -436,6 +436,19 @@ describe.skipIf(!hasChromium)('an admin', () => {
     expect(troubles).toEqual([]);
   }, 60_000);
 
+  test('rejects a request by a double click, and reads that it is rejected', async () => {
+    const identifier = await request(access, { profile: (await newOwner()).username });
+    const { cookie } = await world.signIn('Kay');
+    const { page, troubles } = await open(`/developers/admin/keys/${identifier}`, cookie);
+    await button(page, 'Reject…').click();
+    await page.getByLabel('Reason').fill('Say what the bot does.');
+    // Both clicks come before the answer.
+    const click = "document.querySelector('main .danger').click()";
+    await page.evaluate(`${click}; setTimeout(() => ${click}, 5)`);
+    await page.locator('#decided').getByText('rejected').first().waitFor({ timeout: 10_000 });
+    expect(troubles).toEqual([]);
+  }, 60_000);
+
   test('approves a request, and sees its outcome above the queue, which then no longer has it', async () => {
     const profile = (await newOwner()).username;
     const identifier = await request(access, { profile });

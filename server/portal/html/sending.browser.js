@@ -1,8 +1,13 @@
-// Shows on the pressed button that its form is being sent. Preventing double submission is up to the server.
+// Shows on the pressed button that its form is being sent. The second click of a double click is ignored: its answer would say
+// that nothing was done. Preventing any other double submission is up to the server.
 const pressed = new Map();
+let lastSent = -Infinity;
 
-addEventListener('submit', ({ submitter, defaultPrevented }) => {
+addEventListener('submit', (event) => {
+  const { submitter, defaultPrevented, timeStamp } = event;
   if (submitter === null || defaultPrevented) return;
+  if (timeStamp - lastSent < 1000) return event.preventDefault();
+  lastSent = timeStamp;
   if (!pressed.has(submitter)) pressed.set(submitter, [...submitter.childNodes]);
   submitter.replaceChildren('Sending…');
 });
