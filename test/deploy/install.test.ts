@@ -90,7 +90,16 @@ test.skipIf(Bun.which('restic') === null)(
     profilectl('profiles', 'import', join(folder, 'in.jsonl'));
     const before = profilectl('profiles', 'export');
     output(['restic', 'init'], { ...env, ...restic });
+
+    // Machines lose power during a backup: its copy and its lock stay.
+    const lostPower =
+      'yes | restic backup --quiet --stdin & until restic list locks | grep -q .; do sleep 0.1; done; kill -9 $!; wait';
+    output(['sh', '-c', lostPower], { ...env, ...restic });
+    mkdirSync(join(folder, 'cache/backup.left'));
+    const lastBackup = () => JSON.parse(profilectl('status', '--json')).lastBackup;
+    expect(lastBackup()).toBeNull();
     backUp(env.PATH);
+    expect(lastBackup()).not.toBeNull();
     // No copy of the database stays in the clear.
     expect(readdirSync(join(folder, 'cache'))).toEqual([]);
 
@@ -101,9 +110,16 @@ test.skipIf(Bun.which('restic') === null)(
     profilectl('db', 'restore', '--yes', join(folder, 'back/profiles.db'));
     expect(profilectl('profiles', 'export')).toBe(before);
 
-    // A damaged copy off-site fails the unit.
+    // A damaged copy off-site fails the unit, and does not count.
+    const last = lastBackup();
     program('broken/restic', 'if [ "$1" = restore ]; then echo no database >profiles.db; fi');
     expect(() => backUp(`${join(folder, 'broken')}:${env.PATH}`)).toThrow();
+    expect(lastBackup()).toEqual(last);
+
+    // A machine that is shut down sends SIGTERM.
+    program('broken/restic', 'kill -TERM $PPID');
+    expect(() => backUp(`${join(folder, 'broken')}:${env.PATH}`)).toThrow();
+    expect(readdirSync(join(folder, 'cache'))).toEqual([]);
   },
   120_000,
 );
