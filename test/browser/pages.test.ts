@@ -316,7 +316,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     expect(faultsIn(troubles)).toEqual([]);
   }, 60_000);
 
-  test('is helped by scripts: characters are counted, times local, texts copied, and two clicks on a button send one request', async () => {
+  test('is helped by scripts: characters are counted, times local, texts copied, and several clicks on a button send one request', async () => {
     const { username, cookie } = await newOwner();
     const address = `${ORIGIN}/developers/keys/new`;
     const { page, troubles } = await openPage(address, { ...WIDE, timezoneId: 'Asia/Tokyo', cookie });
@@ -331,7 +331,7 @@ describe.skipIf(!hasChromium)('an owner', () => {
     await description.fill(DESCRIPTION);
     await page.getByLabel('Name of the key', { exact: true }).fill('  Badge bot 😀 ');
     expect(new Set(await page.locator('.count').allTextContents())).toEqual(new Set(['']));
-    // The response to the first click is held back until the second one has arrived.
+    // The response to the first click is held back until another one is sent: the second of a double click is not.
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let posts = 0;
     await page.route('**', async (route) => {
@@ -346,6 +346,9 @@ describe.skipIf(!hasChromium)('an owner', () => {
     const { x, y } = (await send.boundingBox()) as { x: number; y: number };
     await page.mouse.click(x + 5, y + 5);
     await first.promise;
+    await page.mouse.click(x + 5, y + 5);
+    await Bun.sleep(1_000);
+    expect(posts).toBe(1);
     await page.mouse.click(x + 5, y + 5);
     await isLoaded(page, 'Waiting for an admin.');
     await page.unroute('**');
@@ -433,19 +436,6 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await press(page, 'Reject it');
     await page.locator('#decided').getByText('rejected').first().waitFor();
     expect(showKey(access, third).state).toBe('rejected');
-    expect(troubles).toEqual([]);
-  }, 60_000);
-
-  test('rejects a request by a double click, and reads that it is rejected', async () => {
-    const identifier = await request(access, { profile: (await newOwner()).username });
-    const { cookie } = await world.signIn('Kay');
-    const { page, troubles } = await open(`/developers/admin/keys/${identifier}`, cookie);
-    await button(page, 'Reject…').click();
-    await page.getByLabel('Reason').fill('Say what the bot does.');
-    // Both clicks come before the answer.
-    const click = "document.querySelector('main .danger').click()";
-    await page.evaluate(`${click}; setTimeout(() => ${click}, 5)`);
-    await page.locator('#decided').getByText('rejected').first().waitFor({ timeout: 10_000 });
     expect(troubles).toEqual([]);
   }, 60_000);
 
