@@ -107,13 +107,14 @@ async function readBody({ headers, body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   const read = async () => {
     let bytes = 0;
-    let lines = 0;
+    let ended = 0;
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return Buffer.concat(chunks);
       chunks.push(value);
       bytes += value.length;
-      for (let at = value.indexOf(LF); at !== -1; at = value.indexOf(LF, at + 1)) lines++;
+      for (let at = value.indexOf(LF); at !== -1; at = value.indexOf(LF, at + 1)) ended++;
+      const lines = value.at(-1) === LF ? ended : ended + 1;
       if (bytes > LIMITS.bytes || lines > LIMITS.lines) throw tooLong();
     }
   };

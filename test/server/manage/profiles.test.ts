@@ -59,7 +59,7 @@ test('each line is applied or refused by itself, the 9 999th of 10 000 too', asy
 test('more than 10 000 lines or 16 MiB are refused, with or without a Content-Length, and nothing is imported', async () => {
   const { server, token, stored } = await sending();
   const long = Buffer.alloc(16 * 1024 * 1024 + 1, 0x20);
-  for (const body of ['\n'.repeat(10_001), long, new Blob([long]).stream()]) {
+  for (const body of ['\n'.repeat(10_001), `${'\n'.repeat(10_000)}{}`, long, new Blob([long]).stream()]) {
     const sentence = await expectRefused(await sendLines(server, token, '', body), 413, 'too_many_lines');
     expect(sentence).toContain('10000 lines and 16 MiB');
   }
