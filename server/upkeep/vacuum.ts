@@ -66,15 +66,17 @@ const LOG_PAUSE_MS = 10_000;
 export function startLogTimer({ config }: Pick<Deps, 'config'>, log: Log, { command }: VacuumOptions): Repeating {
   let isFailing = false;
   return repeat(async () => {
-    if (databaseSize(config.databasePath).wal < MAX_LOG_BYTES) return LOOK_MS;
     try {
-      await runChild([...command, '--log-only'], () => {});
+      // Throws, too, if the disk fails or somebody takes the folder from this user.
+      const isLong = databaseSize(config.databasePath).wal >= MAX_LOG_BYTES;
+      if (isLong) await runChild([...command, '--log-only'], () => {});
       isFailing = false;
+      return isLong ? LOG_PAUSE_MS : LOOK_MS;
     } catch (cause) {
       if (!isFailing) log.event('warn', 'The write-ahead log could not be emptied, and grows.', { cause });
       isFailing = true;
+      return LOG_PAUSE_MS;
     }
-    return LOG_PAUSE_MS;
   }, LOOK_MS);
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createLog } from '../../../server/observability/log.ts';
-import { startVacuumTimer } from '../../../server/upkeep/vacuum.ts';
+import { startLogTimer, startVacuumTimer } from '../../../server/upkeep/vacuum.ts';
 import { isVacuumWanted, vacuumDatabase } from '../../../shared/files/disk.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { get, serverOn, type TestServer } from '../../support/http.ts';
@@ -166,6 +166,19 @@ test('a child process empties the write-ahead log when it has grown long, and no
   expect(messages(server, /write-ahead log/)).toEqual([]);
   await server.stop();
 }, 30_000);
+
+test('a write-ahead log that can no longer be looked at is logged, and ends no server', async () => {
+  const { deps } = await world();
+  const databasePath = join(dirname(deps.config.databasePath), 'unreadable.db');
+  // Root may read everything, but nobody can follow a link to itself.
+  symlinkSync(`${databasePath}-wal`, `${databasePath}-wal`);
+  const lines: string[] = [];
+  const log = createLog('info', deps.clock.nowMs, (line) => lines.push(line));
+  const timer = startLogTimer({ config: { ...deps.config, databasePath } }, log, { command: [] });
+  await timer.first;
+  expect(lines.join()).toContain('could not be emptied');
+  await timer.stop();
+});
 
 describe('as a process', () => {
   test('"profilectl serve" starts one VACUUM, by its own program', async () => {
