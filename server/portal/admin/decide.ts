@@ -194,6 +194,7 @@ async function confirm(
   const { button, consequence } = operation.texts;
   const which = isOne ? (first.name === '' ? 'an erased key' : `“${first.name}”`) : `${keys.length} requests`;
   const title = `${button} ${which}?`;
+  const heading = isOne && first.name !== '' ? html`${button} “${userText(first.name)}”?` : title;
   const inputs = longFields(operation).map(([input, schema]) =>
     inputField(input, schema, {
       texts: allValues(context.form, formNameOf(input, schema)),
@@ -208,7 +209,7 @@ async function confirm(
     title,
     where: first === undefined ? 'Requests' : sectionOf(first),
     scripts: [countScript],
-    body: html`${errorSummary(faults)}<form class="ask stack" method="post" action="${action}" novalidate><div><h1>${title}</h1><p class="soft">${consequence}</p></div>
+    body: html`${errorSummary(faults)}<form class="ask stack" method="post" action="${action}" novalidate><div><h1>${heading}</h1><p class="soft">${consequence}</p></div>
 ${first === undefined ? '' : await whatStops(context, operation, first)}
 <ul class="list" aria-label="What this is about">${keys.map(wholeKey)}</ul>
 ${hidden.map(([name, value]) => hiddenField(name, value))}${hiddenField(SURE, 'yes')}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous: true, cancel })}</form>`,

@@ -135,7 +135,11 @@ function isFailure({ kind }: Line): boolean {
 async function lineOf(context: PageContext, end: keyof Decided, identifier: string): Promise<Line> {
   const { key, history } = await performFor(context, OPERATIONS.show, { identifier });
   if (end === 'changed') {
-    return { key, kind: 'changed', words: html`This has changed since you opened it, so nothing was done. The key is ${key.state}.` };
+    return {
+      key,
+      kind: 'changed',
+      words: html`This has changed since you opened it, so nothing was done. The key is ${key.state}.`,
+    };
   }
   const fault = choiceFault(readQueued(context.deps, identifier));
   if (end === 'refused') {

@@ -66,4 +66,6 @@ test('texts of owners and admins never become markup on an admin’s page, inclu
     expect([status, body.match(/<script>mark|<img src=x|<\/title><script/)]).toEqual([200, null]);
     expect(body).toContain('&lt;script&gt;mark()');
   }
+  // Nor do their directions change that of a heading.
+  expect(seen.at(-1)?.body).toContain('<h1>Revoke “<bdi>');
 });
