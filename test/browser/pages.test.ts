@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)('every page is usable, and shows what people wrote
   const pending = await request(access, { profile: 'ada', ...MARKED, successorOf: used });
   for (const state of KEY_STATES.toReversed()) await keyIn(state, { ...access, clock }, BEA.username);
   const [ada, bea] = [signInOwner(access, ADA.id), signInOwner(access, BEA.id)];
-  const grace = await world.signIn('Grace');
+  const grace = await world.signIn('Grace Brewster Murray Hopper');
 
   /** In the page: which texts of people it did not show as text, or turned the direction of what follows. */
   const RUN = `[

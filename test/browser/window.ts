@@ -169,8 +169,8 @@ const VIOLATIONS = `async ({ runOnly }) => {
 }`;
 
 /**
- * In the page: what does not fit into the present window. Tables, lists and figures may not be wider than their container. In
- * a narrow window the open menu covers the page, so it is checked in wide ones.
+ * In the page: what does not fit into the present window. Tables, lists and figures may not be wider than their container, and
+ * the menu may not cover the name of the site. In a narrow window the open menu covers the page, so it is checked in wide ones.
  */
 const MISFITS = `async ({ width, targets }) => {
   while (innerWidth !== width) await new Promise(requestAnimationFrame);
@@ -179,7 +179,12 @@ const MISFITS = `async ({ width, targets }) => {
   const isSmall = (one) => one.checkVisibility() && (one.closest('label') ?? one).getBoundingClientRect().height < 24;
   const find = (selector, isFault) => [...document.querySelectorAll(selector)].filter(isFault).map((one) => one.outerHTML.slice(0, 120));
   const { scrollWidth } = document.documentElement;
+  const brand = new Range();
+  brand.selectNodeContents(document.querySelector('.brand'));
+  const last = document.querySelector('.nav .last')?.getBoundingClientRect();
+  const isBehind = ({ top, right, bottom, left }) => last && left < last.right && right > last.left && top < last.bottom && bottom > last.top;
   return [
+    ...([...brand.getClientRects()].some(isBehind) ? ['the menu covers the name of the site'] : []),
     ...(scrollWidth === width ? [] : ['of ' + width + ' pixels, the page has ' + scrollWidth]),
     ...find('main :is(table, dl, figure, pre)', isWide).map((one) => 'wider than its container: ' + one),
     ...find(targets, isSmall).map((one) => 'too small: ' + one),
