@@ -50,7 +50,7 @@ export async function beginApproval(
   return {
     mailedTo: attempt.address,
     finish: async (signal = new AbortController().signal) => {
-      if (deps.clock.monotonicMs() > attempt.mailUntilMs) throw unsent(deps, attempt, TOO_LATE);
+      if (deps.clock.monotonicMs() > attempt.mailUntilMs) throw await unsent(deps, attempt, TOO_LATE);
       const secret = newSecret(attempt.key.identifier, deps.random);
       const delivery = await Promise.race([mailSecret(deps, mailer, attempt, secret), givenUp(signal)]);
       if (delivery.outcome !== 'accepted') throw await unsent(deps, attempt, delivery);

@@ -165,6 +165,17 @@ test('withdrawn while the mail server does not answer: the error says that anoth
   expect(error?.message).not.toContain('stays pending');
 });
 
+test('not mailed, because that could outlast the lease after waiting for other mails: the error says why', async () => {
+  const smtp = await startSmtp();
+  const identifier = await request(base, { profile });
+  let reads = 0;
+  const late = { ...clock, monotonicMs: () => (reads++ === 0 ? 0 : 60_001) };
+  const error = await approve({ ...mailingTo(smtp.port), clock: late }, identifier);
+  expect(error?.code).toBe('try_later');
+  expect(error?.message).toContain('too slow');
+  expect([smtp.received, showKey(base, identifier).attempt?.result]).toEqual([[], 'refused']);
+});
+
 describe('accepted but not stored', () => {
   test('a lock that is released in time only delays the approval', async () => {
     const identifier = await request(base, { profile });
