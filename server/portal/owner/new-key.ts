@@ -7,10 +7,18 @@ import type { KeyView } from '../../../shared/keys/view.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
 import script from '../html/count.browser.js' with { type: 'text' };
-import { errorSummary, type Faults, type FieldState, formTo, inputField, NO_FAULTS } from '../html/fields.ts';
+import {
+  errorSummary,
+  type Faults,
+  type FieldState,
+  formTo,
+  hiddenField,
+  inputField,
+  NO_FAULTS,
+} from '../html/fields.ts';
 import { limitText, stateTag } from '../html/key-facts.ts';
 import { doneAt, notePage } from '../requests/answers.ts';
-import { allValues, queryValue } from '../requests/form.ts';
+import { allValues, oneValue, queryValue } from '../requests/form.ts';
 import { performFor, performForm, ruleSentence } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { whyEnded } from './key-state.ts';
@@ -71,13 +79,23 @@ function hindranceOf(context: PageContext): string | null {
 }
 
 /** `POST /developers/keys/new`: requests the key and redirects to its page, or shows the form again with its errors. */
-export function sendRequest(context: PageContext): Promise<Outcome> {
+export async function sendRequest(context: PageContext): Promise<Outcome> {
+  const { id, username } = ownProfile(context);
+  // Somebody with two profiles may have signed in with the other one in another tab.
+  const askedFor = oneValue(context.form, FOR);
+  if (askedFor !== '' && askedFor !== String(id)) {
+    const sentence = `You opened this form with another profile, so nothing was done. Send it again to request the key for ${username}.`;
+    return { ...(await show(context, null, new Map([['', sentence]]))), refusal: 'changed_since' };
+  }
   return performForm(context, OPERATIONS.request, INPUTS, {
-    about: { profile: ownProfile(context).username },
+    about: { profile: username },
     done: ({ identifier }) => doneAt(`/developers/keys/${identifier}`, OPERATIONS.request),
     show: (faults) => show(context, null, faults),
   });
 }
+
+/** The field with the UID of the profile for which the form was opened. */
+const FOR = 'for';
 
 /** The form with what is filled in, or with what was typed if it was refused; `why` the key that it repeats has ended. */
 async function show(context: PageContext, filled: Filled | null, faults: Faults, why = html``): Promise<Page> {
@@ -103,7 +121,7 @@ async function show(context: PageContext, filled: Filled | null, faults: Faults,
     scripts: [script],
     body: html`${crumbs(context)}<div class="ask stack">${errorSummary(faults)}<div><h1>${title}</h1><p class="soft">An admin reads this and answers by e-mail. ${usedText(inUse)}.</p></div>
 ${successorOf === '' ? '' : replacing(context, successorOf, inUse)}${why}
-${formTo(`${path}/new`, { text: OPERATIONS.request.texts.button, cancel }, ...fields)}</div>`,
+${formTo(`${path}/new`, { text: OPERATIONS.request.texts.button, cancel }, hiddenField(FOR, String(ownProfile(context).id)), ...fields)}</div>`,
   };
 }
 

@@ -193,6 +193,17 @@ describe('a request', () => {
     expect([paths[0] !== null, paths[1]]).toEqual([true, paths[0] as string]);
   });
 
+  test('for one profile is not sent for another, with which the browser was signed in meanwhile', async () => {
+    const { see, press, access, cookie } = await adasPages();
+    const bea = signInOwner(access, BEA.id);
+    const refused = await press(await see('/new'), 'Send the request', FORM, bea);
+    expect([refused.refusal, refused.body.includes('to request the key for bea.')]).toEqual(['changed_since', true]);
+    expect(keysListed(access, {})).toEqual([]);
+    expect((await press(refused, 'Send the request', {}, cookie)).refusal).toBe('changed_since');
+    expect((await press(refused, 'Send the request', {}, bea)).status).toBe(303);
+    expect(keysListed(access, {}).map(({ profile }) => profile)).toEqual(['bea']);
+  });
+
   test('for a successor is filled in from the old key, and refused once that is revoked', async () => {
     const { see, send, access } = await adasPages();
     const { identifier } = await issue(access, { profile: 'ada', name: 'Old', expectedUsage: 'Much' });
