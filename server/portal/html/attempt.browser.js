@@ -12,19 +12,22 @@ async function look() {
   try {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
     if (answer.redirected) return open.some(isOwn) && location.reload();
+    // An error's page has no rows; those that are shown stay.
+    if (!answer.ok) throw new Error(answer.statusText);
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     for (const status of open) {
       const found = page.getElementById(status.id);
       if (found !== null && hasChanged(status, found)) show(status, found, page);
     }
     for (const row of document.querySelectorAll('.row[id]')) showRow(row, page.getElementById(row.id));
+    document.title = page.title;
     const waiting = page.getElementById('waiting');
     if (waiting !== null) document.getElementById('waiting')?.replaceChildren(...waiting.childNodes);
     const links = page.querySelectorAll(IN_HEAD);
     for (const [at, link] of document.querySelectorAll(IN_HEAD).entries())
       link.replaceChildren(...links[at].childNodes);
   } catch {
-    // The server may be restarting: try again.
+    // The server may be restarting, perhaps behind a proxy: try again.
   }
   setTimeout(look, 2000);
 }
