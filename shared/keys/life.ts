@@ -123,7 +123,7 @@ export function checkProfile({ db, clock }: Pick<Deps, 'db' | 'clock'>, profileI
 }
 
 /**
- * Renames a key in any state. Throws `not_found`, `refused` for an erased key, and `too_many_requests` if the profile's keys
+ * Renames a key in any state, unless it has that name. Throws `not_found`, `refused` for an erased key, and `too_many_requests` if the profile's keys
  * were renamed five times today.
  */
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
@@ -133,6 +133,7 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
     const key = readKey(tx, identifier);
     const { profileId } = key;
     refuseErased(identifier, profileId);
+    if (key.name === name) return { identifier, mailIds: [], warning: ALREADY_SO };
     if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, profileId), 'edited', nowMs);
     tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
     noteSearched(tx, profileId);

@@ -64,7 +64,11 @@ export function readOwner(db: Db | Tx, { profileId }: Pick<ApiKey, 'profileId'>)
 
 /** Throws `refused` if the profile is banned. */
 export function refuseBanned(owner: Owner): void {
-  if (owner.banned) throw new AppError('refused', `The profile ${owner.username} is banned; it can't get new keys.`);
+  if (owner.banned)
+    throw new AppError(
+      'refused',
+      `The profile ${owner.username} is banned; its keys can't be requested, renamed or approved.`,
+    );
 }
 
 /** The owner's e-mail address. Throws `refused` if the profile is banned or has none. */

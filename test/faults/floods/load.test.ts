@@ -144,8 +144,8 @@ test('while an import, an export and a VACUUM run, each response is one consiste
   const { 200: served = 0, 503: busy = 0, ...others } = statuses;
   process.stderr.write(`load: ${served} answers, ${busy} busy, ${exports} exports, ${vacuums} VACUUMs\n`);
   expect(others).toEqual({});
-  // A low bound: a busy machine answers less.
-  expect(served).toBeGreaterThan(100);
+  // A low bound: a busy machine answers less while the imports run.
+  expect(served).toBeGreaterThan(20);
   expect(Math.min(exports, vacuums)).toBeGreaterThan(0);
   for (const id of [1, PROFILES]) {
     const answer = await get(server, `/api/lookup/uid/${id}`, secret);

@@ -42,6 +42,14 @@ const LEADS: Record<keyof typeof VERBS, Partial<Record<KeyState, KeyState>>> = {
   edit: Object.fromEntries(KEY_STATES.map((state) => [state, state])),
 };
 
+test('a name that a key already has is not recorded again', async () => {
+  const identifier = await keyIn('Active', deps, profile);
+  const before = keyHistory(deps, identifier);
+  const { name } = showKey(deps, identifier);
+  expect(editKey(deps, { identifier, name, by: onBox('owner') }).warning).toContain('nothing was changed');
+  expect(keyHistory(deps, identifier)).toEqual(before);
+});
+
 describe('every state × every verb', () => {
   for (const state of KEY_STATES) {
     for (const [verb, act] of Object.entries(VERBS)) {
