@@ -123,8 +123,8 @@ export function checkProfile({ db, clock }: Pick<Deps, 'db' | 'clock'>, profileI
 }
 
 /**
- * Renames a key in any state, unless it has that name. Throws `not_found`, `refused` for an erased key, and `too_many_requests` if the profile's keys
- * were renamed five times today.
+ * Renames a key in any state, unless it has that name. Throws `not_found`, `refused` for an erased key, and `too_many_requests`
+ * if the profile's keys were renamed five times today.
  */
 export function editKey(deps: Deps, input: { identifier: string; name: string; by: Actor }): Outcome {
   const { identifier, name, by } = input;

@@ -64,11 +64,9 @@ export function readOwner(db: Db | Tx, { profileId }: Pick<ApiKey, 'profileId'>)
 
 /** Throws `refused` if the profile is banned. */
 export function refuseBanned(owner: Owner): void {
-  if (owner.banned)
-    throw new AppError(
-      'refused',
-      `The profile ${owner.username} is banned; its keys can't be requested, renamed or approved.`,
-    );
+  if (!owner.banned) return;
+  const sentence = `The profile ${owner.username} is banned; its keys can't be requested, renamed or approved.`;
+  throw new AppError('refused', sentence);
 }
 
 /** The owner's e-mail address. Throws `refused` if the profile is banned or has none. */
