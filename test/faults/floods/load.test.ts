@@ -15,7 +15,9 @@ import { expectSound } from '../machine.ts';
 
 /** Several batches of an import. */
 const PROFILES = 1_000;
-const VERSIONS = 1 + rounds(1);
+
+/** Imports follow each other until the server has given so many answers beside them. */
+const ANSWERS = 100 * rounds(1);
 
 /** The pause between exports and between VACUUMs, in which the imports get the lock on a slow machine, too. */
 const PAUSE_MS = 1_000;
@@ -58,11 +60,6 @@ test('while an import, an export and a VACUUM run, each response is one consiste
     deps,
     Array.from({ length: PROFILES }, (_, index) => profile(index + 1, 1)),
   );
-  const files = Array.from({ length: VERSIONS }, (_, index) => join(deps.folder, `version-${index + 1}.jsonl`));
-  for (const [index, file] of files.entries()) {
-    const lines = Array.from({ length: PROFILES }, (_, at) => `${JSON.stringify(profile(at + 1, index + 1))}\n`);
-    writeFileSync(file, lines.join(''));
-  }
   const server = await startServerProcess({ DATABASE_PATH: databasePath });
 
   let isDone = false;
@@ -99,8 +96,13 @@ test('while an import, an export and a VACUUM run, each response is one consiste
       await Bun.sleep(20);
     }
   };
+  let latest = 1;
   const beside = async (): Promise<void> => {
-    for (const file of files.slice(1)) {
+    const file = join(deps.folder, 'profiles.jsonl');
+    while ((statuses[200] ?? 0) <= ANSWERS) {
+      latest++;
+      const lines = Array.from({ length: PROFILES }, (_, at) => `${JSON.stringify(profile(at + 1, latest))}\n`);
+      writeFileSync(file, lines.join(''));
       expect(await profilectl(['profiles', 'import', file, '--db', databasePath])).toMatchObject({
         code: 0,
         stderr: '',
@@ -144,12 +146,10 @@ test('while an import, an export and a VACUUM run, each response is one consiste
   const { 200: served = 0, 503: busy = 0, ...others } = statuses;
   process.stderr.write(`load: ${served} answers, ${busy} busy, ${exports} exports, ${vacuums} VACUUMs\n`);
   expect(others).toEqual({});
-  // A low bound: a busy machine answers less while the imports run.
-  expect(served).toBeGreaterThan(20);
   expect(Math.min(exports, vacuums)).toBeGreaterThan(0);
   for (const id of [1, PROFILES]) {
     const answer = await get(server, `/api/lookup/uid/${id}`, secret);
-    expect(versionOf(id, '', await answer.text())).toBe(VERSIONS);
+    expect(versionOf(id, '', await answer.text())).toBe(latest);
   }
   expect(server.printed()).not.toContain('"status":500');
   expect(await server.end()).toBe(0);
