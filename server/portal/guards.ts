@@ -59,7 +59,8 @@ export function anyone(arrived: ReturnType<typeof arrivals>) {
         // A form that arrives slowly waits for locks as long as others do.
         page.waitUntilMs = lockDeadline();
         countLimited(page);
-        await whenUnlocked(page.deps.db.$client, () => {}, page.waitUntilMs);
+        // Before anything is read. What then writes takes the lock itself.
+        await whenFree(page.deps.db.$client, () => {}, page.waitUntilMs);
       }
       identifyVisitor(page);
     })

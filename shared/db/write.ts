@@ -111,8 +111,8 @@ function beginNow(sqlite: Sqlite, isLast: boolean): boolean {
 }
 
 /**
- * Runs a function that begins its own transaction once no other process holds the lock, and again if another process was faster.
- * Throws `busy` at `untilMs`, and what the function throws.
+ * Runs a function that begins its own transaction once no other process holds the lock, and again if another process was faster:
+ * it may do nothing before that which must not be repeated. Throws `busy` at `untilMs`, and what the function throws.
  */
 export async function whenUnlocked<T>(sqlite: Sqlite, act: () => T | Promise<T>, untilMs = lockDeadline()): Promise<T> {
   for (;;) {
