@@ -1,13 +1,15 @@
 import type { Clock } from './clock.ts';
 import { AppError } from './errors.ts';
 
-/** How many keys each generation of a throttle holds: the latest 4 096 keys are remembered, and 8 192 at most. */
-const MAX_KEYS = 4_096;
+/** How many of the latest keys a throttle remembers, unless told. Floods fill throttles, and the heap grows to several times that. */
+const KEYS = 1_024;
 
 /** At most `quota` events in any window of `windowMs` for each key, counted in memory by the monotonic clock. */
 export type Throttle = {
   readonly quota: number;
   readonly windowMs: number;
+  /** The latest so many keys are remembered, and twice as many at most. */
+  readonly keys: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /**
    * The times of the latest events of each key. Once `latest` is full it becomes `former`, which is dropped as a whole: a
@@ -18,8 +20,13 @@ export type Throttle = {
 };
 
 /** Creates a throttle that has counted nothing. */
-export function createThrottle(clock: Pick<Clock, 'monotonicMs'>, quota: number, windowMs: number): Throttle {
-  return { quota, windowMs, clock, latest: new Map(), former: new Map() };
+export function createThrottle(
+  clock: Pick<Clock, 'monotonicMs'>,
+  quota: number,
+  windowMs: number,
+  keys = KEYS,
+): Throttle {
+  return { quota, windowMs, keys, clock, latest: new Map(), former: new Map() };
 }
 
 /** In how many milliseconds another event of this key is allowed; 0 if it is now. */
@@ -33,7 +40,7 @@ export function waitMs(throttle: Throttle, key: string): number {
 /** Counts an event. */
 export function countEvent(throttle: Throttle, key: string): void {
   throttle.latest.set(key, [...recentTimes(throttle, key), throttle.clock.monotonicMs()]);
-  if (throttle.latest.size < MAX_KEYS) return;
+  if (throttle.latest.size < throttle.keys) return;
   throttle.former = throttle.latest;
   throttle.latest = new Map();
 }

@@ -33,7 +33,10 @@ type Places = { readonly perNetwork: readonly Throttle[]; readonly perProfile: T
 /** What a server counts about requests for codes, and the mails that it is sending. A restart forgets it. */
 export type CodeDesk = {
   readonly requests: Places;
-  /** The same limits for requests that are mailed: a flood of names makes {@link requests} forget a profile, but not this. */
+  /**
+   * The same limits for requests that are mailed: a flood of names makes {@link requests} forget a profile, but not this, which
+   * remembers as many as can be mailed in a day.
+   */
   readonly mailed: Places;
   readonly mails: Throttle;
   /** Requests whose name and address don't match: more of them leave no row. */
@@ -44,13 +47,13 @@ export type CodeDesk = {
 
 /** Creates a desk that has counted nothing. */
 export function createCodeDesk(clock: Deps['clock']): CodeDesk {
-  const places = () => ({
-    perNetwork: [createThrottle(clock, 3, HOUR_MS), createThrottle(clock, 10, DAY_MS)],
-    perProfile: createThrottle(clock, 30, DAY_MS),
+  const places = (keys?: number) => ({
+    perNetwork: [createThrottle(clock, 3, HOUR_MS, keys), createThrottle(clock, 10, DAY_MS, keys)],
+    perProfile: createThrottle(clock, 30, DAY_MS, keys),
   });
   return {
     requests: places(),
-    mailed: places(),
+    mailed: places(24 * MAILS_PER_HOUR),
     mails: createThrottle(clock, MAILS_PER_HOUR, HOUR_MS),
     unmatched: createThrottle(clock, 600, MINUTE_MS),
     sending: 0,
