@@ -7,7 +7,7 @@ import { createProgram } from './program.ts';
 import { flushOutput, isClosedOutput, OutputFault, print } from './terminal/output.ts';
 
 async function run(): Promise<number> {
-  const program = createProgram(process.argv[2]);
+  const program = await createProgram(process.argv[2]);
   try {
     await runCommand(program);
     await flushOutput();

@@ -1,23 +1,12 @@
 import { Command, CommanderError } from 'commander';
-import { addAdmins } from './admins.ts';
-import { addConfig } from './config.ts';
-import { addDb } from './db.ts';
-import { addKeys } from './keys/commands.ts';
-import { addProfiles } from './profiles/commands.ts';
-import { addHealthcheck } from './service/ask-server.ts';
-import { addDemo } from './service/demo.ts';
-import { addLog } from './service/log.ts';
-import { addServe } from './service/serve.ts';
-import { addStatus } from './service/status.ts';
 import { outputColumns, writeOutput } from './terminal/output.ts';
-import { addTokens } from './tokens.ts';
 
 /**
  * Makes the program. Nothing here ends the process: usage errors, help and version are thrown as `CommanderError`, everything
- * else as `AppError`. `main.ts` turns both into an exit code. If `only` is a command, the others, which take longer to make than
- * to run most commands, are left out.
+ * else as `AppError`. `main.ts` turns both into an exit code. If `only` is a command, the code of the others is not loaded, which
+ * would take longer than most commands.
  */
-export function createProgram(only = ''): Command {
+export async function createProgram(only = ''): Promise<Command> {
   const program = new Command('profilectl')
     .description('Serve public profiles to programs; manage profiles, keys and the server.')
     .option('-v, --version', 'print the version and the commit it was built from')
@@ -47,22 +36,27 @@ export function createProgram(only = ''): Command {
     .addHelpText('afterAll', ({ command }) =>
       command.parent === null ? '' : '\nAlso: --json, --yes, --db <path>, --env-file <path>, --help.',
     );
-  for (const [name, add] of Object.entries(COMMANDS)) if (name === only || !Object.hasOwn(COMMANDS, only)) add(program);
+  for (const [name, load] of Object.entries(COMMANDS)) {
+    if (name !== only && Object.hasOwn(COMMANDS, only)) continue;
+    const add = await load();
+    add(program);
+  }
   return program;
 }
 
+/** Loads the code of each command. */
 const COMMANDS = {
-  keys: addKeys,
-  profiles: addProfiles,
-  admins: addAdmins,
-  tokens: addTokens,
-  db: addDb,
-  config: addConfig,
-  serve: addServe,
-  status: addStatus,
-  log: addLog,
-  healthcheck: addHealthcheck,
-  demo: addDemo,
+  keys: async () => (await import('./keys/commands.ts')).addKeys,
+  profiles: async () => (await import('./profiles/commands.ts')).addProfiles,
+  admins: async () => (await import('./admins.ts')).addAdmins,
+  tokens: async () => (await import('./tokens.ts')).addTokens,
+  db: async () => (await import('./db.ts')).addDb,
+  config: async () => (await import('./config.ts')).addConfig,
+  serve: async () => (await import('./service/serve.ts')).addServe,
+  status: async () => (await import('./service/status.ts')).addStatus,
+  log: async () => (await import('./service/log.ts')).addLog,
+  healthcheck: async () => (await import('./service/ask-server.ts')).addHealthcheck,
+  demo: async () => (await import('./service/demo.ts')).addDemo,
 };
 
 const GLOBALS = `

@@ -61,7 +61,7 @@ function statusRows(): Rows {
 }
 
 const TABLES: Record<string, string> = {
-  commands: table(['Command', 'Purpose'], leavesOf(createProgram())),
+  commands: table(['Command', 'Purpose'], leavesOf(await createProgram())),
   'exit codes': table(['Exit code', 'Meaning'], Object.entries(EXIT_CODES)),
   variables: table(
     ['Variable', 'Default', 'Meaning'],

@@ -35,8 +35,8 @@ describe('help and version', () => {
   const pathOf = (command: Command): string =>
     (command.parent === null ? '' : `${pathOf(command.parent)} `) + command.name();
 
-  test('the help of every command fits 24 lines of 80 columns, and has examples', () => {
-    const program = createProgram();
+  test('the help of every command fits 24 lines of 80 columns, and has examples', async () => {
+    const program = await createProgram();
     for (const command of allBelow(program)) {
       let help = '';
       const writeOut = (text: string) => {
