@@ -159,7 +159,7 @@ test('while an import, an export and a VACUUM run, each response is one consiste
 test('an import killed at any moment stores each batch completely or not at all, and can be repeated', async () => {
   const deps = testDeps();
   const { databasePath } = deps.config;
-  const count = 1_000;
+  const count = 10_000;
   const sqlite = deps.db.$client;
   const tornRows = sqlite.prepare<{ id: number }, []>(
     `SELECT p.id FROM profiles p
