@@ -1,6 +1,5 @@
 import { and, desc, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm';
 import { ACTOR_KINDS, actorText } from './actor.ts';
-
 import type { Db } from './db/connect.ts';
 import {
   EVENTS,
