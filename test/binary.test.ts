@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';
 import { ROUTES } from './server/routes.ts';
 import { createAuthenticator } from './support/authenticator.ts';
-import { BINARY as BUILT, BUILT_COMMIT, type Finished, LATE_JIT, NO_JIT, PROJECT } from './support/cli.ts';
+import { BINARY as BUILT, BUILT_COMMIT, FROM_SOURCE, PROJECT, profilectl } from './support/cli.ts';
 import { get } from './support/http.ts';
 import { startServerProcess } from './support/machine.ts';
 import { fetchPage, passkeyOptionsOn } from './support/pages.ts';
@@ -21,18 +21,12 @@ if (BUILT === undefined) {
   expect([build.stdout.toString(), build.exitCode]).toEqual([`Built ${BINARY} ${VERSION} (${BUILT_COMMIT}).\n`, 0]);
 }
 
-/** Runs the binary to its end in a folder, with only these variables. */
-async function run(folder: string, words: string[], variables: Record<string, string> = {}): Promise<Finished> {
-  const environment = { PATH: '', ...NO_JIT, ...variables };
-  const child = Bun.spawn([BINARY, ...words], { cwd: folder, env: environment, stdout: 'pipe', stderr: 'pipe' });
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  return { code: await child.exited, stdout, stderr };
-}
+/** Runs the binary to its end in a folder, with an empty PATH. */
+const run = (cwd: string, words: string[], variables: Record<string, string> = {}) =>
+  profilectl(words, { program: [BINARY], cwd, variables: { PATH: '', ...variables } });
 
-const serve = (cwd: string, variables: Record<string, string> = {}) => {
-  const environment = { PATH: '', PORT: '0', ...LATE_JIT, ...variables };
-  return startServerProcess({}, { words: [BINARY, 'serve'], cwd, environment });
-};
+const serve = (cwd: string, variables: Record<string, string> = {}) =>
+  startServerProcess({ PATH: '', ...variables }, { words: [BINARY, 'serve'], cwd });
 
 describe('in an empty folder, with an empty PATH', () => {
   test('the binary is one file, without a path of the machine that built it', () => {
@@ -44,6 +38,8 @@ describe('in an empty folder, with an empty PATH', () => {
   test('--version prints the version and the commit, and --help prints the commands', async () => {
     const folder = tempFolder();
     expect(await run(folder, ['--version'])).toEqual({ code: 0, stdout: `${VERSION} (${BUILT_COMMIT})\n`, stderr: '' });
+    const fromSource = await profilectl(['--version'], { program: [...FROM_SOURCE] });
+    expect(fromSource).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[\d.]+( \(\w{7,}(-dirty)?\))?\n$/) });
     const help = await run(folder, ['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('profilectl keys approve') });
     expect(readdirSync(folder)).toEqual([]);

@@ -1,15 +1,11 @@
 import { afterAll, mock } from 'bun:test';
+import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import {
-  type CommandOptions,
-  commandEnvironment,
-  type Finished,
-  fromSource,
-  PROJECT,
-  profilectlWords,
-} from '../support/cli.ts';
+import { type CommandOptions, commandEnvironment, type Finished, PROJECT, profilectlWords } from '../support/cli.ts';
 import { noteOutput } from '../support/secret-search.ts';
 import { eventually } from '../support/world.ts';
+
+const MAIN = join(PROJECT, 'cli/main.ts');
 
 /** The command that runs now: two at once would exchange their arguments, variables and output. */
 let running: Promise<unknown> = Promise.resolve();
@@ -33,7 +29,7 @@ async function runAlone(words: readonly string[], options: CommandOptions): Prom
   const [stdout, stderr] = [gather(), gather()];
   const exit = mock((code: number) => code);
   const restore = replaceInProcess({
-    argv: [...fromSource(), ...words],
+    argv: [process.execPath, MAIN, ...words],
     env: { ...commandEnvironment(variables), TZ: process.env.TZ },
     stdin: Readable.from(stdin.length === 0 ? [] : [Buffer.from(stdin)]),
     stdout: stdout.stream,
@@ -41,7 +37,7 @@ async function runAlone(words: readonly string[], options: CommandOptions): Prom
     exit,
   });
   try {
-    await import(`../../cli/main.ts?command=${next++}`);
+    await import(`${MAIN}?command=${next++}`);
   } finally {
     restore();
   }

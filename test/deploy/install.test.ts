@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { readConfig, SECRET_FILES } from '../../shared/config/config.ts';
 import { parseEnvFile } from '../../shared/config/environment.ts';
-import { NO_JIT, PROJECT, profilectlWords } from '../support/cli.ts';
+import { commandEnvironment, PROJECT, profilectlWords } from '../support/cli.ts';
 import { tempFolder } from '../support/world.ts';
 
 // What an installation has beside its program: settings, units and the backup.
@@ -70,14 +70,14 @@ test.skipIf(Bun.which('restic') === null)(
     writeFileSync(settings, `DATABASE_PATH=${join(folder, 'profiles.db')}\n`, { mode: 0o600 });
     writeFileSync(join(folder, 'password'), 'for this test only');
     writeFileSync(join(folder, 'in.jsonl'), '{"id":7,"username":"Ada"}\n{"id":8,"username":"Grace"}\n');
-    const env = {
-      PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
+    const PATH = `${join(folder, 'bin')}:${process.env.PATH}`;
+    const env = commandEnvironment({
+      PATH,
       SETTINGS: settings,
       CACHE_DIRECTORY: join(folder, 'cache'),
       XDG_CACHE_HOME: join(folder, 'restic-cache'),
       RESTIC_SETTINGS: join(folder, 'restic'),
-      ...NO_JIT,
-    };
+    });
     // A repository's URL may have what a shell would act on.
     const restic = {
       RESTIC_REPOSITORY: `${join(folder, 'off-site')} $HOME & co;`,
@@ -85,7 +85,7 @@ test.skipIf(Bun.which('restic') === null)(
     };
     const lines = Object.entries(restic).map(([name, value]) => `${name}='${value}'\n`);
     writeFileSync(join(folder, 'restic'), lines.join(''));
-    const backUp = (PATH: string) => output([join(DEPLOY, 'backup.sh')], { ...env, PATH });
+    const backUp = (path: string) => output([join(DEPLOY, 'backup.sh')], { ...env, PATH: path });
     const profilectl = (...words: string[]) => output(['profilectl', '--env-file', settings, ...words], env);
     profilectl('profiles', 'import', join(folder, 'in.jsonl'));
     const before = profilectl('profiles', 'export');
@@ -98,7 +98,7 @@ test.skipIf(Bun.which('restic') === null)(
     mkdirSync(join(folder, 'cache/backup.left'));
     const lastBackup = () => JSON.parse(profilectl('status', '--json')).lastBackup;
     expect(lastBackup()).toBeNull();
-    backUp(env.PATH);
+    backUp(PATH);
     expect(lastBackup()).not.toBeNull();
     // No copy of the database stays in the clear.
     expect(readdirSync(join(folder, 'cache'))).toEqual([]);
@@ -113,12 +113,12 @@ test.skipIf(Bun.which('restic') === null)(
     // A damaged copy off-site fails the unit, and does not count.
     const last = lastBackup();
     program('broken/restic', 'if [ "$1" = restore ]; then echo no database >profiles.db; fi');
-    expect(() => backUp(`${join(folder, 'broken')}:${env.PATH}`)).toThrow();
+    expect(() => backUp(`${join(folder, 'broken')}:${PATH}`)).toThrow();
     expect(lastBackup()).toEqual(last);
 
     // A machine that is shut down sends SIGTERM.
     program('broken/restic', 'kill -TERM $PPID');
-    expect(() => backUp(`${join(folder, 'broken')}:${env.PATH}`)).toThrow();
+    expect(() => backUp(`${join(folder, 'broken')}:${PATH}`)).toThrow();
     expect(readdirSync(join(folder, 'cache'))).toEqual([]);
   },
   120_000,

@@ -73,12 +73,8 @@ test('the unpacked program shows its version, and serves with the settings of th
   const folder = tempFolder();
   expect(await output([PROGRAM, '--version'], { PATH: '' })).toStartWith(`${VERSION} (`);
   const server = await startServerProcess(
-    {},
-    {
-      words: [PROGRAM, 'serve', '--env-file', SETTINGS],
-      environment: { PATH: '', PORT: '0', DATABASE_PATH: join(folder, 'profiles.db') },
-      cwd: folder,
-    },
+    { PATH: '', DATABASE_PATH: join(folder, 'profiles.db') },
+    { words: [PROGRAM, 'serve', '--env-file', SETTINGS], cwd: folder },
   );
   expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'ok' });
   expect(await server.end()).toBe(0);

@@ -8,12 +8,13 @@ import { openDatabase } from '../../shared/files/open.ts';
 import { moveAndNotify } from '../../shared/keys/life.ts';
 import { keyRevision } from '../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../shared/keys/view.ts';
+import { sendDueMails } from '../../shared/mail/delivery.ts';
 import { takeApart } from '../server/raw.ts';
 import { profilectl } from '../support/cli.ts';
 import { get, serverOn } from '../support/http.ts';
 import { request } from '../support/keys.ts';
 import { startServerProcess } from '../support/machine.ts';
-import { sendDueMails, startSmtp } from '../support/mail.ts';
+import { startSmtp } from '../support/mail.ts';
 import { ADA, fetchPage, SAME_ORIGIN, servePages } from '../support/pages.ts';
 import { enrol, signIn } from '../support/people.ts';
 import { importLines, insertProfile } from '../support/profiles.ts';
@@ -215,7 +216,7 @@ test('a server stops although its mail server hangs, and the next one sends the 
   await isMailOver;
   const sent: string[] = [];
   clock.advance(DAY_MS);
-  await sendDueMails(mailing, (_level, text) => void sent.push(text), false);
+  await sendDueMails(mailing, (_level, text) => void sent.push(text));
   expect(sent).toEqual([`The rejection mail about key ${rejected} was sent.`]);
 }, 60_000);
 

@@ -2,10 +2,12 @@ import { expect, test } from 'bun:test';
 import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import { startSavingCounts } from '../../server/upkeep/counts.ts';
 import { openFile } from '../../shared/db/connect.ts';
+import { openLimits } from '../../shared/limits/limits.ts';
+import { readStored } from '../../shared/limits/stored.ts';
 import { countUsage, createUsage, keyUsage } from '../../shared/usage/usage.ts';
 import { issue } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { emptyLimits, leftIn, use } from '../support/storage.ts';
+import { leftIn, use } from '../support/storage.ts';
 import { eventually, testClock, testDeps } from '../support/world.ts';
 
 // Saving what keys have spent and how they were used, once a second. Real servers: faults/floods/quotas.test.ts.
@@ -19,7 +21,7 @@ async function world(pathOf = (path: string) => path) {
   insertProfile(deps.db);
   const { identifier } = await issue(deps);
   const reports: string[] = [];
-  const limits = emptyLimits(clock);
+  const limits = openLimits(clock, readStored(deps.db.$client));
   let composed = 0;
   const changes = () => {
     composed++;

@@ -1,5 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 import type { RelyingParty } from '../../shared/sign-in/webauthn.ts';
 
@@ -9,9 +8,8 @@ export type Twist = {
   client?: Record<string, unknown>;
   flags?: number;
   signCount?: number;
-  party?: Partial<RelyingParty>;
-  /** The public key to register, as COSE. */
-  cose?: Uint8Array;
+  /** The host that it signs for. */
+  host?: string;
   /** Appended to the authenticator data. */
   extensions?: Uint8Array;
 };
@@ -19,89 +17,74 @@ export type Twist = {
 /** User present and verified. */
 export const USUAL_FLAGS = 0x05;
 
-const KINDS = {
-  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-  Ed25519: () => generateKeyPairSync('ed25519'),
-  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
-} as const;
+/** The keys of a passkey: the public one as COSE (RFC 9053) in CBOR, and what signs by the private one. */
+export type PasskeyKeys = { cose: Uint8Array; sign: (data: Uint8Array) => Uint8Array };
+
+/** Keys of the kind that most passkeys have. */
+export function es256Keys(): PasskeyKeys {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { x, y } = publicKey.export({ format: 'jwk' });
+  const cose = coseOf({ 1: 2, 3: -7, '-1': 1, '-2': x, '-3': y });
+  return { cose, sign: (data) => sign('sha256', data, privateKey) };
+}
+
+/** A COSE key with these members; texts are base64url. */
+export function coseOf(members: Record<string, number | string | undefined>): Uint8Array {
+  const bytesIn = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'));
+  const encoded = Object.entries(members).map(
+    ([label, value]) => [Number(label), typeof value === 'string' ? bytesIn(value) : value] as const,
+  );
+  return isoCBOR.encode(new Map(encoded));
+}
 
 const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest();
 
-/** A public key as an authenticator encodes it: COSE (RFC 9052, RFC 9053, RFC 8230) in CBOR. */
-function coseOf(key: KeyObject, kind: keyof typeof KINDS): Uint8Array {
-  const jwk = key.export({ format: 'jwk' });
-  const bytes = (text = '') => new Uint8Array(Buffer.from(text, 'base64url'));
-  const members: Record<keyof typeof KINDS, Record<string, number | Uint8Array>> = {
-    ES256: { 1: 2, 3: -7, '-1': 1, '-2': bytes(jwk.x), '-3': bytes(jwk.y) },
-    Ed25519: { 1: 1, 3: -8, '-1': 6, '-2': bytes(jwk.x) },
-    RS256: { 1: 3, 3: -257, '-1': bytes(jwk.n), '-2': bytes(jwk.e) },
-  };
-  return isoCBOR.encode(new Map(Object.entries(members[kind]).map(([label, value]) => [Number(label), value])));
-}
-
-/** One passkey in software, as a browser offers it to a page of this site. */
-export function createAuthenticator(party: RelyingParty, kind: keyof typeof KINDS = 'ES256') {
-  const { publicKey, privateKey } = KINDS[kind]() as { publicKey: KeyObject; privateKey: KeyObject };
+/** One passkey in software (ES256 by default), as a browser offers it to a page of this site. */
+export function createAuthenticator(party: RelyingParty, keys = es256Keys()) {
   const credentialId = randomBytes(20);
-  const cose = coseOf(publicKey, kind);
+  const credential = { id: base64url(credentialId), rawId: base64url(credentialId), type: 'public-key' };
   let signCount = 0;
-  let userHandle: string | null = null;
+  let userHandle: string | undefined;
 
-  const clientData = (type: string, challenge: string, { client, party: site }: Twist) =>
-    Buffer.from(
-      JSON.stringify({ type, challenge, origin: site?.origin ?? party.origin, crossOrigin: false, ...client }),
-    );
+  const clientData = (type: string, challenge: string, { client }: Twist) =>
+    Buffer.from(JSON.stringify({ type, challenge, origin: party.origin, crossOrigin: false, ...client }));
 
-  const authenticatorData = (twist: Twist, more: Uint8Array, usualFlags: number) => {
+  const authenticatorData = (twist: Twist, usualFlags: number, ...more: Uint8Array[]) => {
     const counter = Buffer.alloc(4);
     counter.writeUInt32BE(twist.signCount ?? signCount);
-    const flags = Buffer.of(twist.flags ?? usualFlags);
-    const extensions = twist.extensions ?? Buffer.alloc(0);
-    return Buffer.concat([sha256(twist.party?.id ?? party.id), flags, counter, more, extensions]);
+    const head = [sha256(twist.host ?? party.id), Buffer.of(twist.flags ?? usualFlags), counter];
+    return Buffer.concat([...head, ...more, twist.extensions ?? Buffer.alloc(0)]);
   };
 
-  const signed = (data: Uint8Array, client: Uint8Array) =>
-    sign(kind === 'Ed25519' ? null : 'sha256', Buffer.concat([data, sha256(client)]), privateKey);
+  const signed = (data: Uint8Array, client: Uint8Array) => keys.sign(Buffer.concat([data, sha256(client)]));
 
-  const credential = {
-    id: base64url(credentialId),
-    rawId: base64url(credentialId),
-    type: 'public-key',
-    clientExtensionResults: {},
-  } as const;
+  const sent = (bytes: Record<string, Uint8Array>, others: object = {}) => {
+    const texts = Object.fromEntries(Object.entries(bytes).map(([name, value]) => [name, base64url(value)]));
+    return JSON.stringify({ ...credential, clientExtensionResults: {}, response: { ...texts, ...others } });
+  };
 
   return {
     credentialId,
-    cose,
+    cose: keys.cose,
     signed,
     /** Registers for a challenge; returns what a browser sends, as JSON. */
     register: (challenge: string, handle: string, twist: Twist = {}): string => {
       userHandle = handle;
-      const idLength = Buffer.of(0, credentialId.length);
-      const attested = Buffer.concat([Buffer.alloc(16), idLength, credentialId, twist.cose ?? cose]);
-      const data = authenticatorData(twist, attested, USUAL_FLAGS | 0x40);
-      const response = {
-        clientDataJSON: base64url(clientData('webauthn.create', challenge, twist)),
-        attestationObject: base64url(attestationOf(data)),
-        // Browsers send this too; the server ignores it.
-        authenticatorData: base64url(data),
-      };
-      return JSON.stringify({ ...credential, response } satisfies RegistrationResponseJSON);
+      const attested = [Buffer.alloc(16), Buffer.of(0, credentialId.length), credentialId, keys.cose];
+      const data = authenticatorData(twist, USUAL_FLAGS | 0x40, ...attested);
+      const clientDataJSON = clientData('webauthn.create', challenge, twist);
+      // Browsers send the data outside of the attestation, too; the server ignores it there.
+      return sent({ clientDataJSON, attestationObject: attestationOf(data), authenticatorData: data });
     },
     /** Signs a challenge and increments the counter; returns what a browser sends, as JSON. */
     assert: (challenge: string, twist: Twist = {}): string => {
       signCount++;
-      const client = clientData('webauthn.get', challenge, twist);
-      const data = authenticatorData(twist, Buffer.alloc(0), USUAL_FLAGS);
-      const response = {
-        clientDataJSON: base64url(client),
-        authenticatorData: base64url(data),
-        signature: base64url(signed(data, client)),
-        ...(userHandle !== null && { userHandle }),
-      };
-      return JSON.stringify({ ...credential, response } satisfies AuthenticationResponseJSON);
+      const clientDataJSON = clientData('webauthn.get', challenge, twist);
+      const data = authenticatorData(twist, USUAL_FLAGS);
+      const signature = signed(data, clientDataJSON);
+      return sent({ clientDataJSON, authenticatorData: data, signature }, { userHandle });
     },
   };
 }

@@ -19,42 +19,37 @@ export function cleanEnvironment(variables: Record<string, string> = {}): Record
   return { PATH, HOME, NO_COLOR: '1', ...variables };
 }
 
-/** Most commands end before it pays to compile their JavaScript: without that, they take a third less processor time. */
-export const NO_JIT = { BUN_JSC_useJIT: '0' };
-
-/** Servers of tests end soon, too. Compiling only code that has run for longer makes their starts a quarter cheaper. */
+/** Servers of tests end soon: compiling only code that has run for longer makes their starts a quarter cheaper. */
 export const LATE_JIT = { BUN_JSC_thresholdForJITAfterWarmUp: '5000', BUN_JSC_thresholdForJITSoon: '1000' };
 
-/** The environment of a `profilectl` that is no server: {@link cleanEnvironment}, without compiling. */
+/**
+ * The environment of a `profilectl` that is no server: {@link cleanEnvironment}, without compiling JavaScript. Most commands end
+ * before that pays: without it they take a third less processor time.
+ */
 export function commandEnvironment(variables: Record<string, string> = {}): Record<string, string> {
-  return cleanEnvironment({ ...NO_JIT, ...variables });
+  return cleanEnvironment({ BUN_JSC_useJIT: '0', ...variables });
 }
+
+/** The command that runs `profilectl` from source, from any folder. Most tests use {@link profilectlWords}. */
+export const FROM_SOURCE = [process.execPath, '--no-env-file', join(PROJECT, 'cli/main.ts')] as const;
 
 /** The command that runs `profilectl` from any folder: the binary of the test run, or from source. */
 export function profilectlWords(words: readonly string[]): string[] {
-  return BINARY === undefined ? [...fromSource('--no-env-file'), ...words] : [BINARY, ...words];
-}
-
-/**
- * The command that runs `profilectl` from source with these options of Bun. Most tests use {@link profilectlWords}.
- */
-export function fromSource(...options: string[]): string[] {
-  return [process.execPath, ...options, join(PROJECT, 'cli/main.ts')];
+  return [...(BINARY === undefined ? FROM_SOURCE : [BINARY]), ...words];
 }
 
 /** What a command gets beside its words. */
 export type CommandOptions = { variables?: Record<string, string>; stdin?: string | Uint8Array };
 
-/** Runs `profilectl` to its end without a terminal. `program` starts another version (`nextVersion`). */
+/** Runs `profilectl`, or another `program`, to its end without a terminal. */
 export async function profilectl(
   words: readonly string[],
-  options: CommandOptions & { cwd?: string; program?: string[] } = {},
+  { variables, stdin, cwd = PROJECT, program }: CommandOptions & { cwd?: string; program?: string[] } = {},
 ): Promise<Finished> {
-  const { program } = options;
   const child = Bun.spawn(program === undefined ? profilectlWords(words) : [...program, ...words], {
-    env: commandEnvironment(options.variables),
-    cwd: options.cwd ?? PROJECT,
-    stdin: options.stdin === undefined ? 'ignore' : new Blob([options.stdin as string]),
+    env: commandEnvironment(variables),
+    cwd,
+    stdin: stdin === undefined ? 'ignore' : new Blob([stdin as string]),
     stdout: 'pipe',
     stderr: 'pipe',
   });

@@ -14,12 +14,9 @@ export type TestServer = RunningServer & {
 };
 
 /** Starts a server on a new database, with a clock that stands still. It is stopped when the test file is done. */
-export async function startTestServer(
-  changes: Partial<Deps> & { variables?: Record<string, string> } = {},
-): Promise<TestServer> {
+export async function startTestServer(changes: Parameters<typeof testDeps>[0] = {}): Promise<TestServer> {
   const clock = testClock();
-  const deps = { ...testDeps({ clock, ...changes }), clock };
-  return serverOn(deps);
+  return serverOn({ ...testDeps({ clock, ...changes }), clock });
 }
 
 /** Starts a server on these dependencies. It drains only briefly before it stops, for which most tests need not wait. */
@@ -44,33 +41,12 @@ export async function serverOn(deps: TestServer['deps'], options: ServerOptions 
   return { ...server, deps, log };
 }
 
-/** Requests a path from the server, with a secret if one is given. Throws if the response is not as documented. */
-export async function get(
-  server: { url: string },
-  path: string,
-  secret?: string | null,
-  init: RequestInit = {},
-): Promise<Response> {
+/** Requests a path from the server, with a secret or token if one is given. Throws if the response is not as documented. */
+export async function get(server: { url: string }, path: string, secret?: string | null, init: RequestInit = {}) {
   const headers = new Headers(init.headers);
   if (typeof secret === 'string') headers.set('Authorization', `Bearer ${secret}`);
   const response = await fetch(server.url + path, { ...init, headers, redirect: 'manual' });
-  const { status } = response;
   const body = await response.clone().text();
-  checkAnswer({ method: init.method ?? 'GET', target: path, status, headers: response.headers, body });
+  checkAnswer({ method: init.method ?? 'GET', target: path, status: response.status, headers: response.headers, body });
   return response;
-}
-
-/** Sends lines to /manage/v1/profiles. */
-export async function sendLines(
-  server: { url: string },
-  token: string,
-  query: string,
-  body: NonNullable<RequestInit['body']>,
-  headers: Record<string, string> = {},
-): Promise<Response> {
-  return fetch(`${server.url}/manage/v1/profiles${query}`, {
-    method: 'POST',
-    body,
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/jsonl', ...headers },
-  });
 }

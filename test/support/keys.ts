@@ -30,17 +30,6 @@ export async function approveKey(deps: Deps, input: { identifier: string; grant:
   return mailedTo;
 }
 
-/** The same dependencies without a lease, so that a key can expire as soon as a test needs it. */
-export function withoutLease<World extends Deps>(deps: World): World {
-  return { ...deps, approvalLeaseMs: 0 };
-}
-
-/** The same dependencies, but inside a transaction it is this many milliseconds later, as after a lock. */
-export function waitingForLock<World extends Deps>(deps: World, ms: number): World {
-  const nowMs = () => deps.clock.nowMs() + (deps.db.$client.inTransaction ? ms : 0);
-  return { ...deps, clock: { ...deps.clock, nowMs } };
-}
-
 /** The same dependencies, but `others` runs while the first transaction after `isTime()` waits for the write lock. */
 export function waitingWhile<World extends Deps>(deps: World, others: () => void, isTime = () => true): World {
   const { $client } = deps.db;
@@ -62,11 +51,11 @@ export function waitingWhile<World extends Deps>(deps: World, others: () => void
   return { ...deps, db: Object.create(deps.db, { $client: { value: client } }) };
 }
 
-/** Requests a key and approves it; returns its identifier and the secret, read from the mail. */
+/** Requests a key and approves it, without a lease, so that it can expire at once; returns its identifier and mailed secret. */
 export async function issue(deps: Deps, fields: Partial<Request> = {}, grant: Grant = {}) {
   const identifier = await request(deps, fields);
-  await approveKey(withoutLease(deps), { identifier, grant, by: onBox('admin') });
-  return { identifier, secret: latestSecret(deps, identifier) };
+  await approveKey({ ...deps, approvalLeaseMs: 0 }, { identifier, grant, by: onBox('admin') });
+  return { identifier, secret: mailedSecrets(deps, identifier).at(-1) ?? '' };
 }
 
 /** The keys that `keys list` shows the operator. */
@@ -74,38 +63,19 @@ export function keysListed(deps: Pick<Deps, 'db' | 'clock'>, filter: ListInput =
   return listKeys(deps, onBox('operator'), filter).keys;
 }
 
-/** The mails in the folder of `MAIL_URL`, oldest first. */
-export function mails(deps: Deps): string[] {
-  return mailFiles(deps).map((path) => readFileSync(path, 'utf8'));
-}
-
-/** Their files. */
-function mailFiles(deps: Deps): string[] {
+/** The mails in the folder of `MAIL_URL`, oldest first: all, or those about the key with this identifier. */
+export function mails(deps: Deps, identifier = ''): string[] {
   const target = deps.config.mail;
   if (target?.kind !== 'folder' || !existsSync(target.folder)) return [];
   // Another process may be writing a mail, under a temporary name.
-  return readdirSync(target.folder)
-    .filter((name) => name.endsWith('.eml'))
-    .sort()
-    .map((name) => join(target.folder, name));
+  const names = readdirSync(target.folder).filter((name) => name.endsWith(`${identifier}.eml`));
+  return names.sort().map((name) => readFileSync(join(target.folder, name), 'utf8'));
 }
 
 /** All secrets mailed for a key, oldest first. */
 export function mailedSecrets(deps: Deps, identifier: string): string[] {
-  return [...new Set(mails(deps).flatMap((mail) => secretsIn(mail, identifier)))];
-}
-
-/** The last secret mailed for a key. Reads no older mails, of which there may be many. */
-function latestSecret(deps: Deps, identifier: string): string {
-  for (const path of mailFiles(deps).reverse()) {
-    const [secret] = secretsIn(readFileSync(path, 'utf8'), identifier);
-    if (secret !== undefined) return secret;
-  }
-  return '';
-}
-
-function secretsIn(mail: string, identifier: string): string[] {
-  return mail.match(new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g')) ?? [];
+  const secret = new RegExp(`plk_${identifier}_[0-9A-Za-z]{38}`, 'g');
+  return [...new Set(mails(deps, identifier).flatMap((mail) => mail.match(secret) ?? []))];
 }
 
 /** Suspends or resumes a key as an admin, and stores the mail to its owner. Like a command, it waits for the lock for long. */
@@ -125,7 +95,7 @@ export async function keyIn(state: KeyState, deps: Deps & { clock: TestClock }, 
   if (state === 'revoked') await moveAndNotify(deps, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') });
   if (state === 'expired') {
     const expiresAtMs = deps.clock.nowMs() + 1000;
-    await approveKey(withoutLease(deps), { identifier, grant: { expiresAtMs }, by: onBox('admin') });
+    await approveKey({ ...deps, approvalLeaseMs: 0 }, { identifier, grant: { expiresAtMs }, by: onBox('admin') });
     deps.clock.advance(1000);
   }
   if (showKey(deps, identifier).state !== state) throw new Error(`keyIn makes no ${state} keys.`);

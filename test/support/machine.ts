@@ -13,13 +13,10 @@ export type ServerProcess = Awaited<ReturnType<typeof startServerProcess>>;
 /** Starts `profilectl serve` on any port, or another command, and waits for its URL. Killed when the test file is done. */
 export async function startServerProcess(
   variables: Record<string, string>,
-  options: { words?: readonly string[]; environment?: Record<string, string>; cwd?: string } = {},
+  { words = profilectlWords(['serve']), cwd = PROJECT }: { words?: readonly string[]; cwd?: string } = {},
 ) {
-  const child = Bun.spawn([...(options.words ?? profilectlWords(['serve']))], {
-    env: options.environment ?? cleanEnvironment({ PORT: '0', ...LATE_JIT, ...variables }),
-    cwd: options.cwd ?? PROJECT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const env = cleanEnvironment({ PORT: '0', ...LATE_JIT, ...variables });
+  const child = Bun.spawn([...words], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   afterAll(() => {
     child.kill('SIGKILL');
@@ -34,14 +31,13 @@ export async function startServerProcess(
     isDone = true;
   });
   /** Waits until the output matches, and returns the match. */
-  const see = async (text: RegExp): Promise<RegExpExecArray> => {
-    await eventually(
-      () => text.test(printed) || isDone,
-      () => printed,
-    );
-    const found = text.exec(printed);
-    if (found === null) throw new Error(`The process has ended without ${text}: ${printed}`);
-    return found;
+  const see = (text: RegExp) => {
+    const find = () => {
+      const found = text.exec(printed);
+      if (found === null && isDone) throw new Error(`The process has ended without ${text}: ${printed}`);
+      return found;
+    };
+    return eventually(find, () => printed);
   };
   const [, url = ''] = await see(/Listening on (https?:\/\/[^"\s]*:\d+)\./);
   return {
@@ -71,13 +67,11 @@ const NEXT = nextMigration();
 function nextMigration(): string {
   using sqlite = new Database(':memory:');
   for (const migration of MIGRATIONS) sqlite.run(migration);
-  const made = sqlite.query(
-    "SELECT sql FROM sqlite_schema WHERE tbl_name = 'api_keys' AND sql IS NOT NULL ORDER BY rowid",
-  );
-  const [table = '', ...rest] = made.values().flat() as string[];
-  const columns = sqlite.query("SELECT name FROM pragma_table_info('api_keys')").values().flat();
+  const read = (query: string) => sqlite.query(query).values().flat() as string[];
+  const made = read("SELECT sql FROM sqlite_schema WHERE tbl_name = 'api_keys' AND sql IS NOT NULL ORDER BY rowid");
+  const [table = '', ...rest] = made;
   // In the order of the rows: of keys that were requested in one millisecond, it tells which came first.
-  const copied = ['rowid', ...columns].join(', ');
+  const copied = ['rowid', ...read("SELECT name FROM pragma_table_info('api_keys')")].join(', ');
   return [
     'ALTER TABLE profiles ADD pronouns text CONSTRAINT profiles_pronouns CHECK(length(pronouns) <= 40)',
     table.replace('"api_keys"', 'next_keys').replaceAll("'suspended'", "'suspended', 'paused'"),
@@ -101,11 +95,13 @@ export function nextVersion() {
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   const edit = (file: string, before: string | RegExp, after: string) => {
     const text = readFileSync(join(folder, file), 'utf8');
-    const edited = text.replace(before, () => after);
-    if (edited === text) throw new Error(`${file} has changed: adapt nextVersion().`);
-    writeFileSync(join(folder, file), edited);
+    if (text.search(before) === -1) throw new Error(`${file} has changed: adapt nextVersion().`);
+    writeFileSync(
+      join(folder, file),
+      text.replace(before, () => after),
+    );
   };
   edit('package.json', /"version": "[^"]+"/, '"version": "99.0.0"');
-  edit('shared/db/migrate.ts', '= [first];', `= [first, ${JSON.stringify(NEXT)}];`);
+  edit('shared/db/migrate.ts', /(?<== \[first)(?=\];)/, `, ${JSON.stringify(NEXT)}`);
   return { folder, words: [process.execPath, '--no-env-file', join(folder, 'cli/main.ts')] };
 }

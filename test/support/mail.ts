@@ -2,11 +2,7 @@ import { afterAll } from 'bun:test';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
-import type { Log } from '../../server/observability/log.ts';
 import { readConfig } from '../../shared/config/config.ts';
-import type { Deps } from '../../shared/deps.ts';
-import * as delivery from '../../shared/mail/delivery.ts';
-import { storeReminders } from '../../shared/mail/reminders.ts';
 import { testCertificate } from './network.ts';
 import { noteSecretsIn } from './secret-search.ts';
 
@@ -85,15 +81,10 @@ function listen(server: Server): Promise<number> {
   });
 }
 
-/** The stage at which a server fails; `content` is the first byte after its 354, `dot` the end of data. */
-export type SmtpStage = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'content' | 'dot';
-
-/** The fault: silence, endless continuation lines, a closed connection, or this reply (`\r\n` is added). */
-export type SmtpFault = 'silence' | 'drip' | 'close' | `${number}${' ' | '-'}${string}`;
-
-const REPLIES: Record<SmtpStage, string> = {
+const REPLIES = {
   greeting: '220 broken.example.org',
   EHLO: '250-broken.example.org\r\n250 AUTH PLAIN',
+  HELO: '500 5.5.2 unknown command',
   STARTTLS: '502 5.5.1 not implemented',
   AUTH: '235 2.7.0 welcome',
   MAIL: '250 2.1.0 ok',
@@ -101,7 +92,13 @@ const REPLIES: Record<SmtpStage, string> = {
   DATA: '354 go on',
   content: '',
   dot: '250 2.0.0 queued',
-};
+} as const;
+
+/** The stage at which a server fails; `content` is the first byte after its 354, `dot` the end of data. */
+export type SmtpStage = keyof typeof REPLIES;
+
+/** The fault: silence, a closed connection, this reply (`\r\n` is added), or whatever a function does with the connection. */
+export type SmtpFault = 'silence' | 'close' | `${number}${' ' | '-'}${string}` | ((socket: Socket) => void);
 
 /**
  * Starts a server that speaks just enough SMTP to fail at one stage, in ways that a real server can't be made to fail. `seen` are
@@ -112,32 +109,26 @@ export async function startBrokenSmtp(faults: Partial<Record<SmtpStage, SmtpFaul
   const seen: SmtpStage[] = [];
   let content = '';
   const { promise: closed, resolve: setClosed } = Promise.withResolvers<void>();
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    sockets.add(socket);
-    const reach = (stage: SmtpStage): string => {
+    let isContent = false;
+    const reach = (stage: SmtpStage) => {
       seen.push(stage);
-      const answer = faults[stage] ?? REPLIES[stage] ?? '500 5.5.2 unknown command';
-      if (answer === 'close') socket.destroy();
-      else if (answer === 'drip') drip(socket);
+      const answer = faults[stage] ?? REPLIES[stage];
+      if (typeof answer === 'function') answer(socket);
+      else if (answer === 'close') socket.destroy();
       else if (answer !== 'silence' && answer !== '') socket.write(`${answer}\r\n`);
-      return answer;
+      isContent = stage === 'content' || (typeof answer === 'string' && answer.startsWith('354'));
     };
-    let [isContent, isHandshake] = [false, false];
     createInterface(socket).on('line', (line) => {
-      // A TLS handshake is never answered. Its random bytes may contain a line end, but no command before it.
-      if (isHandshake) return;
       if (isContent) {
         if (content === '') reach('content');
         content += `${line}\r\n`;
-        isContent = line !== '.';
-        if (!isContent) reach('dot');
+        if (line === '.') reach('dot');
         return;
       }
-      const stage = line.split(' ')[0] as SmtpStage;
-      const answer = reach(stage);
-      isContent = answer.startsWith('354');
-      isHandshake = stage === 'STARTTLS' && answer.startsWith('220');
+      // Nothing else is answered, such as a TLS handshake.
+      const command = line.split(' ')[0] as SmtpStage;
+      if (command in REPLIES) reach(command);
     });
     socket.on('error', () => {});
     socket.on('close', () => {
@@ -147,23 +138,6 @@ export async function startBrokenSmtp(faults: Partial<Record<SmtpStage, SmtpFaul
     reach('greeting');
   });
   const port = await listen(server);
-  const stop = () => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  };
-  afterAll(stop);
-  return { port, seen, content: () => content, closed, stop };
-}
-
-function drip(socket: Socket): void {
-  const timer = setInterval(() => socket.write('250-still at it\r\n'), 5);
-  socket.on('close', () => clearInterval(timer));
-}
-
-/** Does what the server's timers do: stores due reminders, drops old mails and sends due ones. */
-export async function sendDueMails(deps: Deps, report: Log['event'], withReminders: boolean): Promise<void> {
-  const { db, clock, config } = deps;
-  if (withReminders) storeReminders(db, clock.nowMs(), config);
-  delivery.dropOldMails(db, clock.nowMs(), report);
-  await delivery.sendDueMails(deps, report);
+  afterAll(() => void server.close());
+  return { port, seen, content: () => content, closed };
 }

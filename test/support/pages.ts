@@ -1,8 +1,6 @@
 import type { ServerOptions } from '../../server/main.ts';
 import { findAdmin } from '../../shared/admins.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { faultOf } from '../../shared/errors.ts';
-import { keyRevision } from '../../shared/keys/record.ts';
 import { type Changes, filledIn, unescaped } from './forms.ts';
 import { serverOn } from './http.ts';
 import { countingCodes, enrol, ownerOf, signedIn } from './people.ts';
@@ -12,19 +10,6 @@ import { noteCookies } from './secret-search.ts';
 import { testClock, testDeps } from './world.ts';
 
 // Pages of a real server, over HTTP.
-
-/** A response with its whole body. */
-export type Answer = {
-  status: number;
-  /** The code of the refusal, or null. */
-  refusal: string | null;
-  location: string | null;
-  cookies: string[];
-  headers: Headers;
-  body: string;
-  /** Replaces the identifiers in the server's database, for recording. */
-  hide: (text: string) => string;
-};
 
 /** What a form sends. */
 export type Form = Record<string, string> | [name: string, value: string][];
@@ -36,25 +21,32 @@ export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', 'content-type': 'a
 export const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
 export const BEA = { id: 8, username: 'bea', email: 'bea@example.org' };
 
-/** Sends a request to a page of a server; a POST has the headers of that server's own forms. */
+/** A response with its whole body. */
+export type Answer = Awaited<ReturnType<typeof fetchPage>>;
+
+/**
+ * Sends a request to a page of a server; a POST has the headers of that server's own forms. `hide` of the server replaces the
+ * identifiers in its database, for recording.
+ */
 export async function fetchPage(
-  server: { url: string; hide?: Answer['hide'] },
+  { url, hide = (text) => text }: { url: string; hide?: (text: string) => string },
   path: string,
   init: RequestInit = {},
-): Promise<Answer> {
+) {
   const headers = new Headers(init.method === 'POST' ? SAME_ORIGIN : {});
   for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
-  const answer = await fetch(server.url + path, { redirect: 'manual', ...init, headers });
+  const answer = await fetch(url + path, { redirect: 'manual', ...init, headers });
   const cookies = answer.headers.getSetCookie();
   noteCookies(cookies);
   return {
     status: answer.status,
+    /** The code of the refusal, or null. */
     refusal: answer.headers.get('x-error-code'),
     location: answer.headers.get('location'),
     cookies,
     headers: answer.headers,
     body: await answer.text(),
-    hide: server.hide ?? ((text) => text),
+    hide,
   };
 }
 
@@ -79,7 +71,7 @@ export async function servePages(variables: Record<string, string> = {}, options
     fetchPage(server, path, { headers: { ...(cookie && { cookie }), ...headers } });
   /** Sends a form as a page of this site does. */
   const post = (path: string, form: Form, cookie = '', headers: Record<string, string> = {}) => {
-    const body = new URLSearchParams(withShown(access.db, path, form)).toString();
+    const body = new URLSearchParams(form).toString();
     return fetchPage(server, path, { method: 'POST', body, headers: { ...(cookie && { cookie }), ...headers } });
   };
   /** Sends the form of a page that has this button, with these changes of its fields. */
@@ -117,15 +109,6 @@ export type ServedPages = Awaited<ReturnType<typeof servePages>>;
 export async function adminPages(variables: Record<string, string> = {}) {
   const world = await servePages(variables);
   return { ...world, grace: await world.signIn('Grace') };
-}
-
-/** The fields of an owner's form on a key, with the revision that its page shows now unless there is one. */
-function withShown(db: Deps['db'], path: string, form: Form): Form {
-  const [, identifier] = /\/keys\/(\w{8})\/(?:rename|withdraw|revoke)$/.exec(path) ?? [];
-  const fields: [string, string][] = Array.isArray(form) ? form : Object.entries(form);
-  if (identifier === undefined || fields.some(([name]) => name === 'shown')) return form;
-  const isThere = faultOf(() => keyRevision(db, identifier)) === null;
-  return [...fields, ['shown', isThere ? keyRevision(db, identifier) : 'none']];
 }
 
 /** The fields that the form on a refused page would send again, in order, as a browser reads them. */

@@ -2,6 +2,7 @@ import { addAdmin, findAdmin } from '../../shared/admins.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { write } from '../../shared/db/write.ts';
 import type { Deps } from '../../shared/deps.ts';
+import { newCode } from '../../shared/sign-in/codes.ts';
 import { handOver } from '../../shared/sign-in/hand-over.ts';
 import {
   beginPasskeySignIn,
@@ -43,19 +44,12 @@ export function signedIn(access: Deps, as: SignedAs, client = CLIENT): string {
 }
 
 /** Makes codes predictable: they alone request five bytes, which count up. `lastCode` is the latest code. */
-export function countingCodes(start = 1) {
-  let next = start;
+export function countingCodes() {
+  let drawn = 0;
+  const bytesOf = (count: number) => Uint8Array.of(0, count >> 24, count >> 16, count >> 8, count);
   return {
-    random: (bytes: number) => {
-      if (bytes !== 5) return notedRandom(bytes);
-      const drawn = new Uint8Array(5);
-      new DataView(drawn.buffer).setUint32(1, next++);
-      return drawn;
-    },
-    lastCode: () =>
-      [...(next - 1).toString(32).padStart(8, '0')]
-        .map((digit) => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'[Number.parseInt(digit, 32)])
-        .join(''),
+    random: (bytes: number) => (bytes === 5 ? bytesOf(++drawn) : notedRandom(bytes)),
+    lastCode: () => newCode(() => bytesOf(drawn)),
   };
 }
 
@@ -65,12 +59,7 @@ export function secretOf(address: string): string {
 }
 
 /** Registers a passkey of this authenticator, or of a new one, with such a link. */
-export async function registerAt(
-  access: Deps,
-  address: string,
-  name = 'Laptop',
-  made?: Authenticator,
-): Promise<Authenticator> {
+export async function registerAt(access: Deps, address: string, name = 'Laptop', made?: Authenticator) {
   const secret = secretOf(address);
   const { challenge, party, user } = beginRegistration(access, secret);
   const authenticator = made ?? createAuthenticator(party);

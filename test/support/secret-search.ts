@@ -1,4 +1,4 @@
-import { appendFileSync, openSync, writeSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemRandom } from '../../shared/random.ts';
 
@@ -12,17 +12,11 @@ export const KEEP_FOLDER = process.env.TEST_KEEP_FOLDER;
 /** Whole secrets, as they are mailed, and tokens of backends and people. */
 const SECRET = /pl[kpt]_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g;
 
-/** The digits of codes. */
-const DIGIT = '[0-9A-HJKMNP-TV-Z]';
-
 /** A code alone on its line, as in mails. The codes of tests with predictable codes are not secret. */
-const CODE = new RegExp(`^(?!0000)${DIGIT}{4}-${DIGIT}{4}\\r?$`, 'gm');
+const CODE = /^(?!0000)[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}\r?$/gm;
 
 /** A link with which an admin registers a passkey, as commands print it. */
 const ENROLMENT = /\/enrol#([\w-]{43})/g;
-
-/** The file in which secrets are recorded. Besides it, only mails may contain one. */
-const NOTES = 'secrets.txt';
 
 /** Records the secrets and codes in a text, such as a mail that a test server received. */
 export function noteSecretsIn(raw: string): void {
@@ -30,16 +24,13 @@ export function noteSecretsIn(raw: string): void {
 }
 
 /** Records a token: 43 characters of base64url. */
-export function noteToken(token: string): void {
+function noteToken(token: string): void {
   note([`token ${token}`]);
 }
 
 /** Records the tokens in a response's Set-Cookie headers. */
 export function noteCookies(values: readonly string[]): void {
-  for (const value of values) {
-    const [, token] = /=([\w-]{43});/.exec(value) ?? [];
-    if (token !== undefined) noteToken(token);
-  }
+  for (const [, token = ''] of values.join('\n').matchAll(/=([\w-]{43});/g)) noteToken(token);
 }
 
 /** The machine's randomness; records what may become a token. */
@@ -49,12 +40,10 @@ export function notedRandom(bytes: number): Uint8Array {
   return drawn;
 }
 
-let notes: number | null = null;
-
+/** Besides the file with these lines, only mails may contain a secret. */
 function note(lines: readonly string[]): void {
   if (KEEP_FOLDER === undefined || lines.length === 0) return;
-  notes ??= openSync(join(KEEP_FOLDER, NOTES), 'a');
-  writeSync(notes, `${lines.join('\n')}\n`);
+  appendFileSync(join(KEEP_FOLDER, 'secrets.txt'), `${lines.join('\n')}\n`);
 }
 
 /**

@@ -11,18 +11,6 @@ import { prepareQuotaRows, readStored } from '../../shared/limits/stored.ts';
 import { type Leaderboard, prepareLeaderboard } from '../../shared/profiles/board.ts';
 import { type Lookup, prepareLookup } from '../../shared/profiles/lookup.ts';
 
-import { eventually } from './world.ts';
-
-/** Waits until no reader uses the write-ahead log, and empties it. */
-export async function emptyLogSoon(sqlite: Sqlite): Promise<void> {
-  await eventually(() => sqlite.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0]?.[0] === 0);
-}
-
-/** Limits of which nothing was ever stored. */
-export function emptyLimits(clock: Clock): Limits {
-  return openLimits(clock, { keys: new Map(), lastRow: 0, lastTime: 0 });
-}
-
 /** An empty database in memory. */
 export function memoryDatabase(): Sqlite {
   const sqlite = new Database(':memory:', { strict: true });
@@ -38,14 +26,11 @@ export function saveTo(sqlite: Sqlite, limits: Limits, isLast = false): void {
   changes.noteSaved();
 }
 
-/** The remaining quota of each limit of a key, in the order of its limits. */
-export function left(limits: Limits, key: LimitedKey): number[] {
-  return limits.levelsOf(key).map(({ remaining }) => remaining);
-}
-
 /** The remaining quota of each limit of a key, as a starting server reads it. */
 export function leftIn(sqlite: Sqlite, key: LimitedKey, clock: Clock): number[] {
-  return left(openLimits(clock, readStored(sqlite)), key);
+  return openLimits(clock, readStored(sqlite))
+    .levelsOf(key)
+    .map(({ remaining }) => remaining);
 }
 
 /** Spends this many requests of a key, as `Limits.spend` does. */

@@ -83,7 +83,7 @@ export async function refusal(act: Promise<unknown> | (() => unknown)): Promise<
 }
 
 /** Polls until there is a result that is neither empty nor false, for at most 20 seconds, and returns it. `soFar` is for the error. */
-export async function eventually<T>(read: () => T | Promise<T>, soFar = () => ''): Promise<T> {
+export async function eventually<T>(read: () => T | Promise<T>, soFar = () => ''): Promise<NonNullable<T>> {
   const deadline = performance.now() + 20_000;
   for (;;) {
     const found = await read();

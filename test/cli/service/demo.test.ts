@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cleanEnvironment, commandEnvironment, fromSource, PROJECT, profilectlWords } from '../../support/cli.ts';
+import { cleanEnvironment, commandEnvironment, FROM_SOURCE, PROJECT, profilectlWords } from '../../support/cli.ts';
 import { type Answer, fetchPage } from '../../support/pages.ts';
 import { registerAt } from '../../support/people.ts';
 import { eventually, tempFolder, testDeps } from '../../support/world.ts';
@@ -38,7 +38,7 @@ function npxThatIsBun(folder: string): string {
 
 const TMPDIR = tempFolder();
 const [first, second] = await Promise.all([
-  startDemo(TMPDIR, [...fromSource('--no-env-file'), 'demo']),
+  startDemo(TMPDIR, [...FROM_SOURCE, 'demo']),
   startDemo(TMPDIR, profilectlWords(['demo'])),
 ]);
 

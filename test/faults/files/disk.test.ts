@@ -9,7 +9,7 @@ import { showKey } from '../../../shared/keys/view.ts';
 import { runCommand } from '../../cli/commands.ts';
 import { expectRefused } from '../../server/refusals.ts';
 import { profilectl } from '../../support/cli.ts';
-import { get, sendLines } from '../../support/http.ts';
+import { get } from '../../support/http.ts';
 import { DESCRIPTION, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
 import { startSmtp } from '../../support/mail.ts';
@@ -164,7 +164,8 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     const token = addBackend(deps).token;
     const server = await startServerProcess(variables);
     const [[, lines = '']] = writers('', 2_000) as [[string[], string]];
-    const sentence = await expectRefused(await sendLines(server, token, '', lines), 500, 'internal');
+    const init = { method: 'POST', body: lines, headers: { 'Content-Type': 'application/jsonl' } };
+    const sentence = await expectRefused(await get(server, '/manage/v1/profiles', token, init), 500, 'internal');
     expect(sentence).not.toContain(databasePath);
     await server.see(/lines were imported; this step wrote nothing/);
     expect(await server.end()).toBe(0);

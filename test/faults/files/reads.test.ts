@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import type { Sqlite } from '../../../shared/db/connect.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { prepare } from '../../support/requests.ts';
-import { emptyLogSoon } from '../../support/storage.ts';
-import { tempFolder, testDeps } from '../../support/world.ts';
+import { eventually, tempFolder, testDeps } from '../../support/world.ts';
 
 // A disk on which reads sometimes fail, under a real server. Each commit makes the server read its pages again.
 
@@ -84,6 +84,10 @@ async function world() {
 }
 
 type World = Awaited<ReturnType<typeof world>>;
+
+/** Waits until no reader uses the write-ahead log, and empties it. */
+const emptyLogSoon = (sqlite: Sqlite) =>
+  eventually(() => sqlite.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0]?.[0] === 0);
 
 /** Expects that every request succeeds and sees the latest commit, and that no reader holds the write-ahead log. */
 async function expectAsBefore({ sqlite, statuses, commit, ask, askForAll }: World): Promise<void> {

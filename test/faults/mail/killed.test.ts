@@ -4,9 +4,10 @@ import { readConfig } from '../../../shared/config/config.ts';
 import { createDeps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { showKey } from '../../../shared/keys/view.ts';
+import { sendDueMails } from '../../../shared/mail/delivery.ts';
 import { commandEnvironment, profilectlWords } from '../../support/cli.ts';
 import { request } from '../../support/keys.ts';
-import { sendDueMails, startSmtp } from '../../support/mail.ts';
+import { startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { testDeps } from '../../support/world.ts';
@@ -59,7 +60,7 @@ test('whenever a reject command is killed, the owner is mailed exactly what it h
   children.clear();
   const rejected = identifiers.filter((identifier) => showKey(deps, identifier).state === 'rejected');
   const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + LATER_MS };
-  await sendDueMails({ ...deps, clock }, () => undefined, false);
+  await sendDueMails({ ...deps, clock }, () => undefined);
   const mailed = smtp.received.map(({ raw }) => identifierIn(raw));
   expect([...new Set(mailed)].sort()).toEqual([...rejected].sort());
   for (const identifier of rejected) expect(mailed.filter((one) => one === identifier).length).toBeLessThanOrEqual(2);
@@ -84,10 +85,10 @@ test.skipIf(NO_MOUNT !== null)(
     );
     db.$client.run('PRAGMA wal_checkpoint(TRUNCATE)');
     disk.fill();
-    await expect(sendDueMails(deps, () => undefined, false)).rejects.toThrow();
+    await expect(sendDueMails(deps, () => undefined)).rejects.toThrow();
     expect(smtp.received).toEqual([]);
     disk.empty();
-    await sendDueMails(deps, () => undefined, false);
+    await sendDueMails(deps, () => undefined);
     expect(smtp.received).toHaveLength(1);
   },
   60_000,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { parseRateLimits } from '../../../shared/limits/rate-limit.ts';
 import { profilectl } from '../../support/cli.ts';
-import { get, sendLines } from '../../support/http.ts';
+import { get } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine.ts';
 import { addBackend } from '../../support/people.ts';
@@ -43,7 +43,9 @@ test('a running server refuses the keys of a banned profile from 10 ms after the
       expect(await profilectl(words, { variables: { DATABASE_PATH: databasePath } })).toMatchObject({ code: 0 });
     },
     feed: async (banned) => {
-      const answer = await sendLines(server, token, '', jsonLines(line(banned)), https);
+      const headers = { 'Content-Type': 'application/jsonl', ...https };
+      const init = { method: 'POST', body: jsonLines(line(banned)), headers };
+      const answer = await get(server, '/manage/v1/profiles', token, init);
       expect(await answer.json()).toMatchObject({ imported: 1 });
     },
   };

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { DAY_MS, isoTime } from '../../../shared/clock.ts';
 import { removeToken } from '../../../shared/tokens.ts';
-import { get, sendLines, startTestServer } from '../../support/http.ts';
+import { get, startTestServer } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { addBackend } from '../../support/people.ts';
 import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
@@ -12,17 +12,21 @@ import { expectRefused } from '../refusals.ts';
 
 // A backend's lines over HTTP. What a line does is tried in shared/profiles/import.
 
-async function sending() {
+async function sending(changes: Parameters<typeof addBackend>[1] = {}) {
   const server = await startTestServer();
   const access = server.deps;
-  const token = addBackend(access, { rights: ['profiles'] }).token;
-  const send = (query: string, ...lines: (object | string)[]) => sendLines(server, token, query, jsonLines(...lines));
+  const token = addBackend(access, { rights: ['profiles'], ...changes }).token;
+  const post = (body: NonNullable<RequestInit['body']>, query = '', headers: Record<string, string> = {}) => {
+    const init = { method: 'POST', body, headers: { 'Content-Type': 'application/jsonl', ...headers } };
+    return get(server, `/manage/v1/profiles${query}`, token, init);
+  };
+  const send = (query: string, ...lines: (object | string)[]) => post(jsonLines(...lines), query);
   const stored = async () =>
     (await exportText(access))
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line));
-  return { access, server, token, send, stored };
+  return { access, server, token, post, send, stored };
 }
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org' };
@@ -57,10 +61,10 @@ test('each line is applied or refused by itself, the 9 999th of 10 000 too', asy
 }, 30_000);
 
 test('more than 10 000 lines or 16 MiB are refused, with or without a Content-Length, and nothing is imported', async () => {
-  const { server, token, stored } = await sending();
+  const { post, stored } = await sending();
   const long = Buffer.alloc(16 * 1024 * 1024 + 1, 0x20);
   for (const body of ['\n'.repeat(10_001), `${'\n'.repeat(10_000)}{}`, long, new Blob([long]).stream()]) {
-    const sentence = await expectRefused(await sendLines(server, token, '', body), 413, 'too_many_lines');
+    const sentence = await expectRefused(await post(body), 413, 'too_many_lines');
     expect(sentence).toContain('10000 lines and 16 MiB');
   }
   expect(await stored()).toEqual([]);
@@ -91,7 +95,7 @@ test('a request that is cut off changes nothing, and does not block the next one
 });
 
 test('a second request at a time gets 429 with Retry-After', async () => {
-  const { server, token, send, stored } = await sending();
+  const { post, send, stored } = await sending();
   const isRefused = Promise.withResolvers<void>();
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
@@ -100,7 +104,7 @@ test('a second request at a time gets 429 with Retry-After', async () => {
       controller.close();
     },
   });
-  const first = sendLines(server, token, '', body);
+  const first = post(body);
   // Without a line, because it may arrive before the first one.
   let late = await send('');
   for (; late.status !== 429; late = await send('')) await Bun.sleep(10);
@@ -111,7 +115,7 @@ test('a second request at a time gets 429 with Retry-After', async () => {
 });
 
 test('lines of a token that is removed while they arrive change nothing', async () => {
-  const { access, server, token, send, stored } = await sending();
+  const { access, token, post, send, stored } = await sending();
   await send('', ADA, BEA);
   const isRemoved = Promise.withResolvers<void>();
   const body = new ReadableStream<Uint8Array>({
@@ -122,7 +126,7 @@ test('lines of a token that is removed while they arrive change nothing', async 
       controller.close();
     },
   });
-  const answer = sendLines(server, token, '', body);
+  const answer = post(body);
   while ((await send('')).status !== 429) await Bun.sleep(10);
   removeToken(access, token.slice(4, 12), onBox('root'));
   isRemoved.resolve();
@@ -166,11 +170,10 @@ test('lines wait for up to 2 seconds while another process holds the lock, and n
 }, 30_000);
 
 test('a token without addresses changes none', async () => {
-  const { access, server, stored } = await sending();
+  const { access, post, stored } = await sending({ excludesContactFields: true });
   await importLines(access, [ADA]);
-  const token = addBackend(access, { name: 'careful', excludesContactFields: true }).token;
   const lines = jsonLines({ id: 7, username: 'ada' }, { ...ADA, email: 'eve@example.org' });
-  expect(await (await sendLines(server, token, '', lines)).json()).toMatchObject({
+  expect(await (await post(lines)).json()).toMatchObject({
     imported: 1,
     refused: [{ line: 2, id: 7, field: 'email', reason: 'email may not be changed with this token' }],
   });
@@ -200,9 +203,9 @@ test('as-of skips and counts profiles that were written or erased here since the
 });
 
 test('a body that is not JSON Lines, and a malformed query, are refused', async () => {
-  const { server, token, send } = await sending();
+  const { post, send } = await sending();
   for (const headers of [{ 'Content-Type': 'application/json' }, { 'Content-Encoding': 'gzip' }]) {
-    await expectRefused(await sendLines(server, token, '', jsonLines(ADA), headers), 415, 'not_lines');
+    await expectRefused(await post(jsonLines(ADA), '', headers), 415, 'not_lines');
   }
   for (const query of ['?mode=other', '?partial=1', '?mode=merge&mode=merge', '?prune=1']) {
     await expectRefused(await send(query, ADA), 400, 'bad_parameter');

@@ -1,16 +1,9 @@
 import { expect, test } from 'bun:test';
 import { findAdmin, removeAdmin } from '../../../shared/admins.ts';
+import { faultOf } from '../../../shared/errors.ts';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
-import {
-  ADA,
-  type Answer,
-  adminPages,
-  BEA,
-  type Form,
-  type ServedPages,
-  servePages,
-  signInOwner,
-} from '../../support/pages.ts';
+import { ADA, type Answer, adminPages, BEA, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { onBox } from '../../support/world.ts';
 import { PAGES, type PageRoute } from '../routes.ts';
@@ -25,7 +18,7 @@ const otherCase = (identifier: string) =>
   identifier.replace(/[A-Za-z]/g, (one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase()));
 
 /** What forms send that would do something if the person were allowed to. */
-const FORMS: Record<string, Form> = {
+const FORMS: Record<string, Record<string, string>> = {
   '/developers/keys/new': { name: 'Bot', description: DESCRIPTION, permissions: 'api.lookup' },
   '/developers/keys/:identifier/rename': { name: 'Renamed' },
   '/developers/keys/:identifier/revoke': { reason: 'Leaked.' },
@@ -37,9 +30,13 @@ const FORMS: Record<string, Form> = {
 const stored = ({ access: { db } }: ServedPages) =>
   storedIn(db, ['profiles', 'api_keys', 'key_attempts', 'events', 'admins', 'passkeys']);
 
-const ask = ({ get, post }: ServedPages, { method, path }: PageRoute, about: string, cookie?: string) => {
-  const at = path.replace(/:\w+/, about);
-  return method === 'GET' ? get(at, cookie) : post(at, FORMS[path] ?? {}, cookie);
+const ask = ({ access, get, post }: ServedPages, route: PageRoute, about: string, cookie?: string) => {
+  const path = route.path.replace(/:\w+/, about);
+  if (route.method === 'GET') return get(path, cookie);
+  const isOfOwner = route.path.startsWith('/developers/keys/:identifier');
+  const isThere = faultOf(() => keyRevision(access.db, about)) === null;
+  const shown = isOfOwner && { shown: isThere ? keyRevision(access.db, about) : 'none' };
+  return post(path, { ...FORMS[route.path], ...shown }, cookie);
 };
 
 /** What a person can tell answers apart by, without what differs in every answer, and the identifier that they sent themselves. */

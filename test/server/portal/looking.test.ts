@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import { issue, keyIn } from '../../support/keys.ts';
 import { ADA, adminPages, servePages } from '../../support/pages.ts';
 import { PAGES } from '../routes.ts';
@@ -66,7 +67,8 @@ test('a key is shown as expired at once, and nothing is stored for it, even whil
   await looks();
   other.run('ROLLBACK');
   expect(traces()).toEqual(before);
-  const revoked = await post(`/developers/keys/${identifier}/revoke`, { reason: '' }, cookie);
+  const form = { reason: '', shown: keyRevision(access.db, identifier) };
+  const revoked = await post(`/developers/keys/${identifier}/revoke`, form, cookie);
   expect([revoked.status, revoked.body.includes('is expired; only Active and suspended keys can be revoked')]).toEqual([
     422,
     true,

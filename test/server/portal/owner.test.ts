@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { changeKey, moveAndNotify } from '../../../shared/keys/life.ts';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { get } from '../../support/http.ts';
 import { approveKey, DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
@@ -44,7 +45,10 @@ async function adasPages(variables: Record<string, string> = {}) {
   const { access, clock } = world;
   const see = (path = '') => world.get(`/developers/keys${path}`, world.cookie);
   const send = (path: string, form: Form = {}) => world.post(`/developers/keys${path}`, form, world.cookie);
-  return { ...world, see, send, deps: { ...access, clock } };
+  /** Sends the form of one of a key's actions, as if its page were shown now. */
+  const act = (identifier: string, action: string, fields: Record<string, string> = {}) =>
+    send(`/${identifier}/${action}`, { shown: keyRevision(access.db, identifier), ...fields });
+  return { ...world, see, send, act, deps: { ...access, clock } };
 }
 
 const record = pageRecorder(import.meta.path);
@@ -55,7 +59,7 @@ const shownOn = ({ body }: Answer) => /name="shown" value="([^"]+)"/.exec(body)?
 const stored = ({ access: { db } }: ServedPages) => storedIn(db, ['api_keys', 'events']);
 
 test('the list, and the pages of a key and its actions in each state', async () => {
-  const { see, send, deps } = await adasPages();
+  const { see, send, act, deps } = await adasPages();
   record('no keys', await see());
   const inUse = ['suspended', 'Active', 'pending'] as const;
   const keys = new Map<string, string>();
@@ -74,26 +78,23 @@ test('the list, and the pages of a key and its actions in each state', async () 
       const page = await see(`/${identifier}/${action}`);
       if (page.status === 200) record(`${state}: ${action}`, page);
       else
-        expect([state, action, page.status, (await send(`/${identifier}/${action}`)).status]).toEqual([
+        expect([state, action, page.status, (await act(identifier, action)).status]).toEqual([
           ...[state, action, 422, 422],
         ]);
     }
   }
   record('all three places are taken: the form', await see('/new'));
   record('all three places are taken: sent nevertheless', await send('/new', FORM));
-  record('an ended key can’t be revoked', await send(`/${keys.get('revoked')}/revoke`, { reason: '' }));
+  record('an ended key can’t be revoked', await act(keys.get('revoked') ?? '', 'revoke', { reason: '' }));
   await importLines(deps, [{ ...ADA, banned: true }]);
   record('banned: the list', await see());
   record('banned: Active', await see(`/${keys.get('Active')}`));
   record('banned: the form', await see('/new'));
-  for (const [path, form] of [
-    ['/new', FORM],
-    [`/${keys.get('Active')}/rename`, { name: 'New' }],
-  ] as const) {
-    expect(await send(path, form)).toMatchObject({ status: 422, refusal: 'refused_form' });
+  for (const answer of [await send('/new', FORM), await act(keys.get('Active') ?? '', 'rename', { name: 'New' })]) {
+    expect(answer).toMatchObject({ status: 422, refusal: 'refused_form' });
   }
-  expect((await send(`/${keys.get('pending')}/withdraw`)).status).toBe(303);
-  expect((await send(`/${keys.get('Active')}/revoke`, { reason: '' })).status).toBe(303);
+  expect((await act(keys.get('pending') ?? '', 'withdraw')).status).toBe(303);
+  expect((await act(keys.get('Active') ?? '', 'revoke', { reason: '' })).status).toBe(303);
   record('banned: the list with free places', await see());
 });
 
@@ -145,11 +146,11 @@ describe('a request', () => {
   });
 
   test('is refused after five a day, with what was typed and the time to try again', async () => {
-    const { send, clock } = await adasPages();
+    const { send, act, clock } = await adasPages();
     clock.advance(DAY_MS / 2);
     for (let n = 0; n < 5; n++) {
       const { location } = await send('/new', FORM);
-      await send(`${location?.replace('/developers/keys', '')}/withdraw`);
+      await act(location?.slice(-8) ?? '', 'withdraw');
     }
     const answer = await send('/new', FORM);
     expect(answer.headers.get('retry-after')).toBe('43200');
@@ -205,7 +206,7 @@ describe('a request', () => {
   });
 
   test('for a successor is filled in from the old key, and refused once that is revoked', async () => {
-    const { see, send, access } = await adasPages();
+    const { see, send, act, access } = await adasPages();
     const { identifier } = await issue(access, { profile: 'ada', name: 'Old', expectedUsage: 'Much' });
     record('the form for a successor', await see(`/new?successor-of=${identifier}`));
     await send('/new', { ...FORM, successorOf: identifier });
@@ -215,7 +216,7 @@ describe('a request', () => {
     record('a requested successor', await see(`/${successor?.identifier}`));
     await approveKey(access, { identifier: successor?.identifier ?? '', grant: {}, by: onBox('root') });
     record('a key with an Active successor', await see(`/${identifier}`));
-    await send(`/${identifier}/revoke`, { reason: '' });
+    await act(identifier, 'revoke', { reason: '' });
     record('the form for a successor of a revoked key', await see(`/new?successor-of=${identifier}`));
     expect((await send('/new', { ...FORM, successorOf: identifier })).status).toBe(422);
   });
@@ -229,30 +230,30 @@ test.each([
   '%s does what its page showed, or says what has changed and does nothing',
   async (action, state, form, done) => {
     const world = await adasPages();
-    const { see, send, access, deps } = world;
+    const { see, act, access, deps } = world;
     const identifier = await keyIn(state, deps, 'ada');
     const first = await see(`/${identifier}/${action}`);
     if (state === 'Active') {
       changeKey(access, { identifier, change: { rateLimits: [{ quota: 7, windowSeconds: 60 }] }, by: onBox('root') });
-    } else await send(`/${identifier}/rename`, { name: 'Another' });
+    } else await act(identifier, 'rename', { name: 'Another' });
     const before = stored(world);
-    const refused = await send(`/${identifier}/${action}`, { ...form, shown: shownOn(first) });
+    const refused = await act(identifier, action, { ...form, shown: shownOn(first) });
     record(`${action}: the key has changed`, refused);
     // As does a form that doesn’t say which state it was about.
-    expect((await send(`/${identifier}/${action}`, { ...form, shown: '' })).refusal).toBe('changed_since');
+    expect((await act(identifier, action, { ...form, shown: '' })).refusal).toBe('changed_since');
     expect(stored(world)).toBe(before);
-    const sent = await send(`/${identifier}/${action}`, { ...form, shown: shownOn(refused) });
+    const sent = await act(identifier, action, { ...form, shown: shownOn(refused) });
     record(`${action}: done`, sent);
     expect(keyHistory(access, identifier, 'owner').at(-1)).toMatchObject({ by: 'you', ...done });
   },
 );
 
 test('a refused name or reason comes back as typed', async () => {
-  const { send, access } = await adasPages();
+  const { act, access } = await adasPages();
   const { identifier } = await issue(access, { profile: 'ada' });
-  record('a name that is too long', await send(`/${identifier}/rename`, { name: 'x'.repeat(256) }));
+  record('a name that is too long', await act(identifier, 'rename', { name: 'x'.repeat(256) }));
   const reason = `bell \u0007 ${'y'.repeat(2_000)}`;
-  const unreasoned = await send(`/${identifier}/revoke`, { reason });
+  const unreasoned = await act(identifier, 'revoke', { reason });
   expect([unreasoned.status, unreasoned.body.includes(`>\n${reason}</textarea>`)]).toEqual([422, true]);
   expect(showKey(access, identifier)).toMatchObject({ state: 'Active', name: 'Bot' });
 });

@@ -4,9 +4,10 @@ import { AppError } from '../../../shared/errors.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { parseMailUrl } from '../../../shared/mail/address.ts';
+import { dropOldMails, sendDueMails } from '../../../shared/mail/delivery.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import { approveKey, request } from '../../support/keys.ts';
-import { sendDueMails, startSmtp } from '../../support/mail.ts';
+import { startSmtp } from '../../support/mail.ts';
 import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
@@ -29,7 +30,8 @@ beforeEach(async () => {
 /** Sends the mails that are due, and returns their recipients and subjects. */
 async function sentMails(): Promise<string[]> {
   const before = smtp.received.length;
-  await sendDueMails(deps, () => undefined, false);
+  dropOldMails(deps.db, clock.nowMs(), () => undefined);
+  await sendDueMails(deps, () => undefined);
   return smtp.received.slice(before).map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*)\r$/m.exec(raw)?.[1]}`);
 }
 

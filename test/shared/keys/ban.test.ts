@@ -6,10 +6,11 @@ import type { Verifier } from '../../../shared/keys/verify.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { detailText } from '../../../shared/log.ts';
 import { parseMailUrl } from '../../../shared/mail/address.ts';
+import { sendDueMails } from '../../../shared/mail/delivery.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import type { ImportOptions } from '../../../shared/profiles/import/import.ts';
-import { approveKey, keyIn, keysListed, request, withoutLease } from '../../support/keys.ts';
-import { type ReceivedMail, sendDueMails, startSmtp } from '../../support/mail.ts';
+import { approveKey, keyIn, keysListed, request } from '../../support/keys.ts';
+import { type ReceivedMail, startSmtp } from '../../support/mail.ts';
 import { addBackend } from '../../support/people.ts';
 import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
 import { readingOf } from '../../support/storage.ts';
@@ -40,14 +41,14 @@ const secretIn = ({ raw }: ReceivedMail) => SECRET.exec(raw.replaceAll('=\r\n', 
 /** An Active key of a profile, and its secret. */
 async function issue(profile = 'Ada', grant: Parameters<typeof approveKey>[1]['grant'] = {}) {
   const identifier = await request(deps, { profile });
-  await approveKey(withoutLease(deps), { identifier, grant, by: onBox('admin') });
+  await approveKey({ ...deps, approvalLeaseMs: 0 }, { identifier, grant, by: onBox('admin') });
   return { identifier, secret: secretIn(smtp.received.at(-1) as ReceivedMail) };
 }
 
 /** Sends the mails that are due, and returns their recipients and subjects. */
 async function sentMails(): Promise<string[]> {
   const before = smtp.received.length;
-  await sendDueMails(deps, () => undefined, false);
+  await sendDueMails(deps, () => undefined);
   return smtp.received
     .slice(before)
     .map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*(?:\r\n .*)*)\r$/m.exec(raw)?.[1]?.replace(/\r\n /g, ' ')}`);

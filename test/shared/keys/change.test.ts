@@ -5,9 +5,9 @@ import { KEY_STATES, type Permission } from '../../../shared/db/schema.ts';
 import type { KeyChange } from '../../../shared/keys/fields.ts';
 import { hasSecret } from '../../../shared/keys/key.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { sendDueMails } from '../../../shared/mail/delivery.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
-import { issue, keyIn, mails, waitingForLock } from '../../support/keys.ts';
-import { sendDueMails } from '../../support/mail.ts';
+import { issue, keyIn, mails, waitingWhile } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/storage.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
@@ -72,7 +72,7 @@ test('if the mail can’t be sent, the change stays, with a warning, and the mai
   expect(outcome.warning).toContain('MAIL_URL is not set');
   expect(showKey(deps, identifier).permissions).toEqual(['api.leaderboard']);
   expect(mails(deps).at(-1)).not.toContain('was changed');
-  await sendDueMails(deps, () => undefined, false);
+  await sendDueMails(deps, () => undefined);
   expect(mails(deps).at(-1)).toMatch(/was changed[\s\S]*api\.lookup[\s\S]*api\.leaderboard/);
   expect(await change({ permissions: ['api.leaderboard'] })).toMatchObject({
     warning: expect.stringContaining('nothing was changed'),
@@ -110,14 +110,10 @@ describe('a change is refused and writes nothing', () => {
   test('if the key expires while the change waits for the write lock', async () => {
     const { clock, deps, identifier, change } = await world();
     await change({ expiresAtMs: clock.nowMs() + 1000 });
-    const error = await refusal(
-      performAndSend({ deps: waitingForLock(deps, 1000), actor: onBox('admin') }, OPERATIONS.change, {
-        identifier,
-        expiresAtMs: null,
-      }),
-    );
+    const late = waitingWhile(deps, () => clock.advance(1000));
+    const input = { identifier, expiresAtMs: null };
+    const error = await refusal(performAndSend({ deps: late, actor: onBox('admin') }, OPERATIONS.change, input));
     expect(error.message).toContain('is expired');
-    clock.advance(1000);
     expect(showKey(deps, identifier).state).toBe('expired');
   });
 

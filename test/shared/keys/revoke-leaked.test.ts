@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { sendDueMails } from '../../../shared/mail/delivery.ts';
 import { issue, mails, request } from '../../support/keys.ts';
-import { sendDueMails } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 
@@ -35,7 +35,7 @@ describe('a secret that somebody found', () => {
       by: 'system',
       detail: { reason: expect.stringContaining('page “Found a secret?”') },
     });
-    await sendDueMails(deps, () => undefined, false);
+    await sendDueMails(deps, () => undefined);
     const recipients = mails(deps)
       .slice(before)
       .map((mail) => /^To: (.*)$/m.exec(mail)?.[1]);

@@ -6,9 +6,9 @@ import type { Grant } from '../../../shared/keys/fields.ts';
 import { prefillFrom } from '../../../shared/keys/grant.ts';
 import { changeKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { sendDueMails } from '../../../shared/mail/delivery.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { approveKey, issue, keyIn, mailedSecrets, mails, request } from '../../support/keys.ts';
-import { sendDueMails } from '../../support/mail.ts';
 import { eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/storage.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
@@ -35,7 +35,7 @@ test('a request for a successor is prefilled from the old key, including its gra
   const { deps, clock, old, succeed, lastMail } = await world({ permissions: ['api.leaderboard'] });
   const identifier = await succeed();
   clock.advance(60_000);
-  await sendDueMails(deps, () => undefined, false);
+  await sendDueMails(deps, () => undefined);
   expect(lastMail()).toContain(`Replaces ${old.identifier}`);
   expect(showKey(deps, identifier)).toMatchObject({
     successorOf: old.identifier,

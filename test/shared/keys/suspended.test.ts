@@ -2,10 +2,11 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { changeKey, revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { sendDueMails } from '../../../shared/mail/delivery.ts';
+import { storeReminders } from '../../../shared/mail/reminders.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { approveKey, issue, keysListed, mails, moveByAdmin, request } from '../../support/keys.ts';
-import { sendDueMails } from '../../support/mail.ts';
 import { changeByHand, eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { readingOf } from '../../support/storage.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
@@ -37,7 +38,8 @@ async function suspended(lifeDays?: number) {
 async function sentMails(): Promise<string[]> {
   clock.advance(60_000);
   const before = mails(deps).length;
-  await sendDueMails(deps, () => undefined, true);
+  storeReminders(deps.db, clock.nowMs(), deps.config);
+  await sendDueMails(deps, () => undefined);
   const sent = mails(deps).slice(before);
   return sent
     .filter((mail) => /^To: owner1@/m.test(mail))

@@ -4,7 +4,7 @@ import { type Limits, openLimits } from '../../../shared/limits/limits.ts';
 import { readQuotaRows, readStored } from '../../../shared/limits/stored.ts';
 import { quantise } from '../../../shared/limits/window.ts';
 import { rounds } from '../../support/rounds.ts';
-import { leftIn, left as leftOf, memoryDatabase, saveTo, use as useOf } from '../../support/storage.ts';
+import { leftIn, memoryDatabase, saveTo, use as useOf } from '../../support/storage.ts';
 import { testClock } from '../../support/world.ts';
 
 /** A database, a clock, and a function that opens the limits as a starting server does. */
@@ -25,7 +25,7 @@ const KEY = {
 // A new object for each request, as the server has after each change of a key.
 const copy = ({ identifier, rateLimits }: typeof KEY) => ({ identifier, rateLimits: [...rateLimits] });
 const use = (limits: Limits, count = 1, key = KEY) => useOf(limits, copy(key), count);
-const left = (limits: Limits, key = KEY) => leftOf(limits, copy(key));
+const left = (limits: Limits, key = KEY) => limits.levelsOf(copy(key)).map(({ remaining }) => remaining);
 
 describe('several limits and any cost, compared with a naive record of all requests', () => {
   const limit = fc.record({ quota: fc.integer({ min: 1, max: 40 }), windowSeconds: fc.constantFrom(1, 2, 3, 5, 60) });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Delivery } from '../../../shared/mail/send.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
-import { type SmtpFault, type SmtpStage, startBrokenSmtp } from '../../support/mail.ts';
+import { type SmtpFault, type SmtpStage, startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { FROM, SECRET, sampleMail, serverAt, TO } from './sample.ts';
 
 // A mail is "accepted" only after the server's final reply, "refused" only if it certainly was not accepted, and "unknown" in
@@ -72,8 +72,8 @@ describe('refused: the server said no, which is about itself before the recipien
 
 describe('refused: no conversation began', () => {
   test('the port is closed', async () => {
-    const server = await startBrokenSmtp({});
-    server.stop();
+    const server = await startSmtp();
+    await server.stop();
     const delivery = await sendTo(server);
     expect(delivery).toMatchObject({ outcome: 'refused', permanent: false });
     expect(delivery).toHaveProperty('reason', expect.stringContaining('check the host and port in MAIL_URL'));
@@ -117,7 +117,11 @@ describe('unknown: the conversation ended without a final reply', () => {
   });
 
   test('an unfinished reply after the dot ends with the time-out, which closes the connection', async () => {
-    const answers: SmtpFault[] = ['silence', 'drip', '354 go on still', '199 perhaps', '250-yes, and then nothing'];
+    const drip: SmtpFault = (socket) => {
+      const timer = setInterval(() => socket.write('250-still at it\r\n'), 5);
+      socket.on('close', () => clearInterval(timer));
+    };
+    const answers: SmtpFault[] = ['silence', drip, '354 go on still', '199 perhaps', '250-yes, and then nothing'];
     await Promise.all(
       [...answers, 'hello' as SmtpFault].map(async (answer) => {
         const server = await broken('dot', answer);

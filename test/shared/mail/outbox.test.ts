@@ -8,7 +8,7 @@ import * as delivery from '../../../shared/mail/delivery.ts';
 import { storeReminders } from '../../../shared/mail/reminders.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
 import { DESCRIPTION, issue, request } from '../../support/keys.ts';
-import { sendDueMails, startSmtp } from '../../support/mail.ts';
+import { startSmtp } from '../../support/mail.ts';
 import { changeByHand, eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
@@ -32,8 +32,13 @@ async function world(variables: Record<string, string> = {}, setup: Parameters<t
       .map(({ to, raw }) => `${to[0]}: ${/^Subject: (.*)\r$/m.exec(raw)?.[1]?.replace(/\b\w{8}\b/, '…')}`)
       .filter((line) => !line.includes('approved'));
   const log: string[] = [];
-  const sendDue = (withReminders = false) =>
-    sendDueMails(deps, (level, text) => void log.push(`${level}: ${text}`), withReminders);
+  /** Does what the server's timers do. */
+  const sendDue = async () => {
+    const report = (level: string, text: string) => void log.push(`${level}: ${text}`);
+    storeReminders(deps.db, clock.nowMs(), deps.config);
+    delivery.dropOldMails(deps.db, clock.nowMs(), report);
+    await delivery.sendDueMails(deps, report);
+  };
   const wait = async (milliseconds: number) => {
     clock.advance(milliseconds);
     await sendDue();
@@ -277,18 +282,18 @@ describe('an owner is reminded of the end of a key', () => {
     const { identifier } = await issue(w.deps, { profile: 'user1' }, { expiresAtMs });
     w.mailed();
     w.clock.advance(6 * DAY_MS - 1);
-    await w.sendDue(true);
+    await w.sendDue();
     expect(w.mailed()).toEqual([]);
     for (const passedMs of [1, 5 * DAY_MS]) {
       w.clock.advance(passedMs);
-      await w.sendDue(true);
+      await w.sendDue();
       expect(w.mailed()).toEqual(passedMs === 1 ? [SOON] : []);
     }
     await perform(w.deps, GRACE, OPERATIONS.change, { identifier, expiresAtMs: w.clock.nowMs() + 20 * DAY_MS });
-    await w.sendDue(true);
+    await w.sendDue();
     w.mailed();
     w.clock.advance(6 * DAY_MS);
-    await w.sendDue(true);
+    await w.sendDue();
     expect(w.mailed()).toEqual([SOON]);
   });
 
@@ -311,7 +316,7 @@ describe('an owner is reminded of the end of a key', () => {
     w.mailed();
     for (let day = 0; day < 13; day++) {
       w.clock.advance(DAY_MS);
-      await w.sendDue(true);
+      await w.sendDue();
     }
     expect(w.mailed()).toEqual([]);
   });

@@ -16,8 +16,8 @@ const faultOf = async (act: () => unknown) => (await refusal(act)).message;
 
 describe('a sign-in', () => {
   test.each<[string, Twist]>([
-    ['another site', { party: { origin: 'https://evil.example' } }],
-    ['another host', { party: { id: 'evil.example' } }],
+    ['another site', { client: { origin: 'https://evil.example' } }],
+    ['another host', { host: 'evil.example' }],
     ['counter went back', { signCount: 0 }],
   ])('is refused with an assertion that is not valid here: %s', async (why, twist) => {
     await signIn(access, grace);
