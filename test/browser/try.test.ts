@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { serverOn } from '../support/http.ts';
+import { prepare } from '../support/keys.ts';
 import { freePort } from '../support/network.ts';
-import { prepare } from '../support/requests.ts';
 import { testClock, testDeps } from '../support/world.ts';
 import { hasChromium } from './chromium.ts';
 import { AXE, expectUsable, type OpenPage, startBrowser } from './window.ts';

@@ -9,10 +9,10 @@ import { gunzipSync } from 'node:zlib';
 import { takeApart } from '../server/raw.ts';
 import { PROJECT } from '../support/cli.ts';
 import { startTestServer } from '../support/http.ts';
+import { keyFor, prepare } from '../support/keys.ts';
 import { startServerProcess } from '../support/machine.ts';
 import { freePort, TEST_CA, testCertificate } from '../support/network.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { keyFor, prepare } from '../support/requests.ts';
 import { rounds, seededRandom } from '../support/rounds.ts';
 import { tempFolder, testDeps } from '../support/world.ts';
 

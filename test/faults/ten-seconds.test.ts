@@ -12,13 +12,12 @@ import { sendDueMails } from '../../shared/mail/delivery.ts';
 import { takeApart } from '../server/raw.ts';
 import { profilectl } from '../support/cli.ts';
 import { get, serverOn } from '../support/http.ts';
-import { request } from '../support/keys.ts';
+import { prepare, request } from '../support/keys.ts';
 import { startServerProcess } from '../support/machine.ts';
 import { startSmtp } from '../support/mail.ts';
 import { ADA, fetchPage, SAME_ORIGIN, servePages } from '../support/pages.ts';
 import { enrol, signIn } from '../support/people.ts';
 import { importLines, insertProfile } from '../support/profiles.ts';
-import { prepare } from '../support/requests.ts';
 import { onBox, tempFolder, testClock, testDeps } from '../support/world.ts';
 
 // What ends only after ten seconds: slow connections, a mail server that does not answer, a lock. All begin before the first test.

@@ -3,7 +3,7 @@ import { createApp, createService } from '../../server/app.ts';
 import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
 import { closeReader } from '../../shared/db/reader.ts';
-import { keyFor, prepare } from '../support/requests.ts';
+import { keyFor, prepare } from '../support/keys.ts';
 import { testClock, testDeps } from '../support/world.ts';
 import { expectRefusal } from './refusals.ts';
 import { PAGES, pathOf, ROUTES } from './routes.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { get } from '../support/http.ts';
+import { keyFor } from '../support/keys.ts';
 import { startServerProcess } from '../support/machine.ts';
 import { importLines } from '../support/profiles.ts';
-import { keyFor } from '../support/requests.ts';
 import { rounds } from '../support/rounds.ts';
 import { testDeps } from '../support/world.ts';
 

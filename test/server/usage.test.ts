@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { openFile } from '../../shared/db/connect.ts';
 import { keyUsage } from '../../shared/usage/usage.ts';
 import { get, startTestServer } from '../support/http.ts';
-import { keyFor, prepare } from '../support/requests.ts';
+import { keyFor, prepare } from '../support/keys.ts';
 import { leftIn } from '../support/storage.ts';
 
 test('every response to a valid key is counted, and is in the database once the server has stopped', async () => {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { checkAnswer } from '../support/document.ts';
 import { get, startTestServer } from '../support/http.ts';
+import { prepare } from '../support/keys.ts';
 import { insertProfile } from '../support/profiles.ts';
-import { prepare } from '../support/requests.ts';
 import { getRaw, sendRaw, takeApart } from './raw.ts';
 import { SUBJECT } from './routes.ts';
 

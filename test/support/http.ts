@@ -1,36 +1,29 @@
 import { afterAll } from 'bun:test';
-import type { RunningServer, ServerOptions } from '../../server/main.ts';
-import { startServer } from '../../server/main.ts';
+import { type ServerOptions, startServer } from '../../server/main.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { checkAnswer } from './document.ts';
 import { noteOutput } from './secret-search.ts';
-import { testClock, testDeps } from './world.ts';
+import { type TestClock, testClock, testDeps } from './world.ts';
 
-/** A real server on a port that the system assigned, with its dependencies. */
-export type TestServer = RunningServer & {
-  deps: Deps & { folder: string; clock: ReturnType<typeof testClock> };
-  /** Everything logged so far. */
-  log: Record<string, unknown>[];
-};
+/** A real server on a port that the system assigned, with its dependencies and everything that it logged so far. */
+export type TestServer = Awaited<ReturnType<typeof serverOn>>;
 
 /** Starts a server on a new database, with a clock that stands still. It is stopped when the test file is done. */
-export async function startTestServer(changes: Parameters<typeof testDeps>[0] = {}): Promise<TestServer> {
+export function startTestServer(changes: Parameters<typeof testDeps>[0] = {}) {
   const clock = testClock();
   return serverOn({ ...testDeps({ clock, ...changes }), clock });
 }
 
 /** Starts a server on these dependencies. It drains only briefly before it stops, for which most tests need not wait. */
-export async function serverOn(deps: TestServer['deps'], options: ServerOptions = {}): Promise<TestServer> {
-  const log: TestServer['log'] = [];
+export async function serverOn(deps: Deps & { folder: string; clock: TestClock }, options: ServerOptions = {}) {
+  const log: Record<string, unknown>[] = [];
   const server = await startServer(deps, {
     port: 0,
     drainMs: 50,
     ...options,
     log: {
       // Workers send several lines at once.
-      write: (lines) => {
-        for (const line of lines.trimEnd().split('\n')) log.push(JSON.parse(line));
-      },
+      write: (lines) => void log.push(...(Bun.JSONL.parse(lines) as typeof log)),
       drain: async () => {},
     },
   });

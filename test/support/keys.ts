@@ -1,14 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Actor } from '../../shared/actor.ts';
 import { beginApproval } from '../../shared/approval/approve.ts';
 import { withBusyTimeout } from '../../shared/db/connect.ts';
-import type { KeyState } from '../../shared/db/schema.ts';
+import type { KeyState, Permission } from '../../shared/db/schema.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput, parseInput } from '../../shared/keys/fields.ts';
 import { moveAndNotify, requestKey } from '../../shared/keys/life.ts';
 import { listKeys } from '../../shared/keys/list.ts';
 import { type KeyView, showKey } from '../../shared/keys/view.ts';
+import { parseRateLimit } from '../../shared/limits/rate-limit.ts';
+import { SUBJECT } from '../server/routes.ts';
+import { insertProfile } from './profiles.ts';
 import { onBox, type TestClock } from './world.ts';
 
 /** 80 characters: the shortest description. */
@@ -23,11 +25,10 @@ export async function request(deps: Deps, fields: Partial<Request> = {}): Promis
   return requestKey(deps, { profile: 'user1', by: onBox('owner'), ...fields, ...checked }).identifier;
 }
 
-/** Approves a request to its end; returns the address that the secret was mailed to. */
-export async function approveKey(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Promise<string> {
-  const { mailedTo, finish } = await beginApproval(deps, input);
+/** Approves a request to its end. */
+export async function approveKey(deps: Deps, input: Parameters<typeof beginApproval>[1]): Promise<void> {
+  const { finish } = await beginApproval(deps, input);
   await finish();
-  return mailedTo;
 }
 
 /** The same dependencies, but `others` runs while the first transaction after `isTime()` waits for the write lock. */
@@ -79,25 +80,43 @@ export function mailedSecrets(deps: Deps, identifier: string): string[] {
 }
 
 /** Suspends or resumes a key as an admin, and stores the mail to its owner. Like a command, it waits for the lock for long. */
-export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'resume', reason = 'Too fast.'): void {
-  const decision = { identifier, reason: move === 'suspend' ? reason : null, by: onBox('admin') };
+export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'resume'): void {
+  const decision = { identifier, reason: move === 'suspend' ? 'Too fast.' : null, by: onBox('admin') };
   withBusyTimeout(deps.db.$client, 10_000, () => moveAndNotify(deps, move, decision));
 }
 
 /** Makes a new key of a profile and moves it to this state by the usual operations; returns its identifier. */
 export async function keyIn(state: KeyState, deps: Deps & { clock: TestClock }, profile: string): Promise<string> {
   const identifier = await request(deps, { profile });
-  if (state === 'rejected') await moveAndNotify(deps, 'reject', { identifier, reason: 'No.', by: onBox('admin') });
-  if (state === 'withdrawn') moveAndNotify(deps, 'withdraw', { identifier, by: onBox('owner') });
-  const isApproved = state === 'Active' || state === 'suspended' || state === 'revoked';
-  if (isApproved) await approveKey(deps, { identifier, grant: {}, by: onBox('admin') });
-  if (state === 'suspended') moveByAdmin(deps, identifier, 'suspend');
-  if (state === 'revoked') await moveAndNotify(deps, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') });
-  if (state === 'expired') {
-    const expiresAtMs = deps.clock.nowMs() + 1000;
-    await approveKey({ ...deps, approvalLeaseMs: 0 }, { identifier, grant: { expiresAtMs }, by: onBox('admin') });
-    deps.clock.advance(1000);
+  const byAdmin = { identifier, by: onBox('admin') };
+  if (state === 'rejected') await moveAndNotify(deps, 'reject', { ...byAdmin, reason: 'No.' });
+  else if (state === 'withdrawn') moveAndNotify(deps, 'withdraw', { identifier, by: onBox('owner') });
+  else if (state !== 'pending') {
+    const grant = state === 'expired' ? { expiresAtMs: deps.clock.nowMs() + 1000 } : {};
+    await approveKey({ ...deps, approvalLeaseMs: 0 }, { ...byAdmin, grant });
   }
+  if (state === 'suspended') moveByAdmin(deps, identifier, 'suspend');
+  if (state === 'revoked') await moveAndNotify(deps, 'revoke', { ...byAdmin, reason: 'Leaked.' });
+  if (state === 'expired') deps.clock.advance(1000);
   if (showKey(deps, identifier).state !== state) throw new Error(`keyIn makes no ${state} keys.`);
   return identifier;
+}
+
+/** Inserts the subject, and a key with both permissions and ample limits; returns its secret. */
+export async function prepare(deps: Deps): Promise<string> {
+  insertProfile(deps.db, { ...SUBJECT, aliases: ['lovelace'] });
+  return (await keyFor(deps, ['1000000/1s'])).secret;
+}
+
+let holders = 1_000_000;
+
+/** Issues a key of a new profile with these rate limits and, by default, both permissions. */
+export async function keyFor(
+  deps: Deps,
+  rateLimits: readonly string[],
+  permissions: readonly Permission[] = ['api.lookup', 'api.leaderboard'],
+) {
+  const id = insertProfile(deps.db, { id: ++holders, banned: false });
+  const limits = rateLimits.map(parseRateLimit);
+  return issue(deps, { profile: `user${id}`, permissions }, { rateLimits: limits });
 }

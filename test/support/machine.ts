@@ -86,22 +86,19 @@ function nextMigration(): string {
 /** The migrations of a made-up next version. */
 export const NEXT_MIGRATIONS: readonly string[] = [...MIGRATIONS, NEXT];
 
-/** Copies the program as the made-up next version 99.0.0, with one more migration; `words` run its `profilectl` from source. */
+/** Copies the program as the made-up next version, with one more migration; `words` run its `profilectl` from source. */
 export function nextVersion() {
   const folder = tempFolder();
   for (const part of ['cli', 'server', 'shared', 'drizzle', 'package.json', 'tsconfig.json']) {
     cpSync(join(PROJECT, part), join(folder, part), { recursive: true });
   }
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
-  const edit = (file: string, before: string | RegExp, after: string) => {
-    const text = readFileSync(join(folder, file), 'utf8');
-    if (text.search(before) === -1) throw new Error(`${file} has changed: adapt nextVersion().`);
-    writeFileSync(
-      join(folder, file),
-      text.replace(before, () => after),
-    );
-  };
-  edit('package.json', /"version": "[^"]+"/, '"version": "99.0.0"');
-  edit('shared/db/migrate.ts', /(?<== \[first)(?=\];)/, `, ${JSON.stringify(NEXT)}`);
+  const file = join(folder, 'shared/db/migrate.ts');
+  const text = readFileSync(file, 'utf8');
+  if (!text.includes('= [first];')) throw new Error(`${file} has changed: adapt nextVersion().`);
+  writeFileSync(
+    file,
+    text.replace('= [first];', () => `= [first, ${JSON.stringify(NEXT)}];`),
+  );
   return { folder, words: [process.execPath, '--no-env-file', join(folder, 'cli/main.ts')] };
 }

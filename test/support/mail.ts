@@ -17,7 +17,7 @@ type SmtpSetup = SMTPServerOptions & {
   /** The only accepted login; without it the server requires none. */
   login?: { user: string; password: string };
   /** The steps that it refuses, with its reply, for example `450 4.2.0 try later`; may be changed while it runs. */
-  failures?: Partial<Record<'connect' | 'mail' | 'rcpt' | 'data', string>>;
+  failures?: Partial<Record<'connect' | 'mail' | 'rcpt', string>>;
   /** Called with each message before it is accepted. */
   onMessage?: (mail: ReceivedMail) => void | Promise<void>;
 };
@@ -44,17 +44,12 @@ export async function startSmtp({ login, failures = {}, onMessage, ...options }:
     onMailFrom: (_address, _session, done) => done(answer(failures.mail)),
     onRcptTo: (_address, _session, done) => done(answer(failures.rcpt)),
     async onData(stream, session, done) {
-      const chunks: Buffer[] = [];
-      try {
-        for await (const chunk of stream) chunks.push(chunk as Buffer);
-      } catch {
-        return; // The client has disconnected.
-      }
-      if (failures.data !== undefined) return done(replyError(failures.data));
-      const { mailFrom, rcptTo } = session.envelope;
-      const from = mailFrom === false ? '' : mailFrom.address;
+      // Null if the client disconnects.
+      const chunks = await Array.fromAsync(stream, (chunk) => chunk as Buffer).catch(() => null);
+      if (chunks === null) return;
       const raw = Buffer.concat(chunks).toString('latin1');
-      const mail = { from, to: rcptTo.map(({ address }) => address), raw, session };
+      const { mailFrom, rcptTo } = session.envelope;
+      const mail = { from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address), raw, session };
       noteSecretsIn(raw);
       await onMessage?.(mail);
       received.push(mail);

@@ -33,10 +33,9 @@ export function namesOfIdentifiers(db: Db) {
   const names = new Map<string, string>();
   return {
     hide: (text: string) => {
-      const all = db.$client.query<{ identifier: string }, []>(IDENTIFIERS).all();
-      const found = all.map(({ identifier }) => ({ identifier, at: text.indexOf(identifier) }));
-      for (const { identifier, at } of found.toSorted((one, other) => one.at - other.at)) {
-        if (at !== -1 && !names.has(identifier)) names.set(identifier, `<id-${`${names.size + 1}`.padStart(3, '0')}>`);
+      const all = db.$client.query(IDENTIFIERS).values().join('|');
+      for (const [found] of all === '' ? [] : text.matchAll(RegExp(all, 'g'))) {
+        if (!names.has(found)) names.set(found, `<id-${`${names.size + 1}`.padStart(3, '0')}>`);
       }
       return [...names].reduce((hidden, [real, name]) => hidden.replaceAll(real, name), text);
     },

@@ -10,12 +10,11 @@ import { runCommand } from '../../cli/commands.ts';
 import { expectRefused } from '../../server/refusals.ts';
 import { profilectl } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { DESCRIPTION, request } from '../../support/keys.ts';
+import { DESCRIPTION, keyFor, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
 import { startSmtp } from '../../support/mail.ts';
 import { addBackend } from '../../support/people.ts';
 import { importLines, jsonLines } from '../../support/profiles.ts';
-import { keyFor } from '../../support/requests.ts';
 import { eventually, onBox, tempFolder, testDeps } from '../../support/world.ts';
 import { expectSound, mountSmallDisk, NO_MOUNT, type SmallDisk } from '../machine.ts';
 

@@ -3,10 +3,10 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { join } from 'node:path';
 import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
+import { keyFor } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
 import { startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 import { HAS_STRACE } from '../machine.ts';
 

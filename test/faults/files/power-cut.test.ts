@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
+import { keyFor } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
-import { keyFor } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 import { HAS_STRACE } from '../machine.ts';
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Sqlite } from '../../../shared/db/connect.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
+import { prepare } from '../../support/keys.ts';
 import { type ServerProcess, startServerProcess } from '../../support/machine.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { prepare } from '../../support/requests.ts';
 import { eventually, tempFolder, testDeps } from '../../support/world.ts';
 
 // A disk on which reads sometimes fail, under a real server. Each commit makes the server read its pages again.

@@ -7,8 +7,8 @@ import { readQuotaRows } from '../../../shared/limits/stored.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { cleanEnvironment } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { keyFor } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
-import { keyFor } from '../../support/requests.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { eventually, testDeps } from '../../support/world.ts';
 

@@ -6,10 +6,9 @@ import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { formatRateLimit, parseRateLimits } from '../../../shared/limits/rate-limit.ts';
 import { profilectl } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
-import { issue } from '../../support/keys.ts';
+import { issue, keyFor } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor } from '../../support/requests.ts';
 import { leftIn } from '../../support/storage.ts';
 import { eventually, onBox, testDeps } from '../../support/world.ts';
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { MANY_MAX } from '../../../server/api/lookup-many.ts';
 import { FoundProfiles } from '../../../shared/api/bodies.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { keyFor, prepare } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor, prepare } from '../../support/requests.ts';
 import { rounds } from '../../support/rounds.ts';
 import { expectRefusal } from '../refusals.ts';
 

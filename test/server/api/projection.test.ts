@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { getTableColumns } from 'drizzle-orm';
 import { apiKeys, events, keyAttempts, profiles } from '../../../shared/db/schema.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { keyFor } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor } from '../../support/requests.ts';
 import { pathOf, ROUTES, SUBJECT } from '../routes.ts';
 
 // Every private column that can hold text is filled with a marker; no route may return any marker.

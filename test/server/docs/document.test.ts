@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { checkAnswer } from '../../support/document.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { prepare } from '../../support/requests.ts';
+import { prepare } from '../../support/keys.ts';
 import { KEY_ROUTES } from '../routes.ts';
 
 // The document itself. test/support/client-types.ts validates it, and every other test's requests check that the server sends no

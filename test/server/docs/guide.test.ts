@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { cleanEnvironment } from '../../support/cli.ts';
 import { unescaped } from '../../support/forms.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { prepare } from '../../support/requests.ts';
+import { prepare } from '../../support/keys.ts';
 
 const server = await startTestServer();
 const secret = await prepare(server.deps);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { etagOf } from '../../../shared/etag.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { prepare } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { prepare } from '../../support/requests.ts';
 import { getRaw } from '../raw.ts';
 import { KEY_ROUTES, pathOf } from '../routes.ts';
 

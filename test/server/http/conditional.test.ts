@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { acceptsGzip, matches } from '../../../server/http/answers.ts';
 import { get, startTestServer } from '../../support/http.ts';
+import { keyFor, prepare } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor, prepare } from '../../support/requests.ts';
 import { getRaw, sendRaw, takeApart } from '../raw.ts';
 
 // Conditional requests (RFC 9110, section 13) and Accept-Encoding. answers.test.ts tests each route with one condition.

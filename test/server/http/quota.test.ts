@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { get, startTestServer } from '../../support/http.ts';
-import { keyFor, prepare } from '../../support/requests.ts';
+import { keyFor, prepare } from '../../support/keys.ts';
 
 const server = await startTestServer();
 await prepare(server.deps);

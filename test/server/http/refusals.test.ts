@@ -3,9 +3,8 @@ import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { issue, keyIn, moveByAdmin } from '../../support/keys.ts';
+import { issue, keyFor, keyIn, moveByAdmin, prepare } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor, prepare } from '../../support/requests.ts';
 import { onBox } from '../../support/world.ts';
 import { expectRefusal } from '../refusals.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { get, startTestServer } from '../../support/http.ts';
-import { prepare } from '../../support/requests.ts';
+import { prepare } from '../../support/keys.ts';
 import { expectRefusal } from '../refusals.ts';
 
 const server = await startTestServer({ variables: { TRUSTED_PROXIES: '127.0.0.1' } });

@@ -4,7 +4,7 @@ import { startServer } from '../../../server/main.ts';
 import { readConfig } from '../../../shared/config/config.ts';
 import { faultOf } from '../../../shared/errors.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { prepare } from '../../support/requests.ts';
+import { prepare } from '../../support/keys.ts';
 import { testDeps } from '../../support/world.ts';
 import { expectRefusal } from '../refusals.ts';
 

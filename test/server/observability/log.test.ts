@@ -5,7 +5,7 @@ import { createLog, openLogOutput } from '../../../server/observability/log.ts';
 import { LOG_LEVELS } from '../../../shared/config/config.ts';
 import { mountSmallDisk, NO_MOUNT } from '../../faults/machine.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { prepare } from '../../support/requests.ts';
+import { prepare } from '../../support/keys.ts';
 import { tempFolder } from '../../support/world.ts';
 import { getRaw } from '../raw.ts';
 

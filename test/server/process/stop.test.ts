@@ -5,9 +5,9 @@ import { DRAIN_MS, HANDSHAKE_MS } from '../../../server/listen.ts';
 import { serve, startServer } from '../../../server/main.ts';
 import type { Db } from '../../../shared/db/connect.ts';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
+import { keyFor, prepare } from '../../support/keys.ts';
 import { TEST_CA, testCertificate } from '../../support/network.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { keyFor, prepare } from '../../support/requests.ts';
 import { eventually, testClock, testDeps } from '../../support/world.ts';
 import { sendRaw, takeApart } from '../raw.ts';
 

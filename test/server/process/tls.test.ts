@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { connect, type SecureVersion } from 'node:tls';
 import { startServer } from '../../../server/main.ts';
 import { startTestServer } from '../../support/http.ts';
+import { prepare } from '../../support/keys.ts';
 import { TEST_CA, testCertificate } from '../../support/network.ts';
-import { prepare } from '../../support/requests.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
 const folder = tempFolder();

@@ -6,9 +6,9 @@ import { startLogTimer, startVacuumTimer } from '../../../server/upkeep/vacuum.t
 import { isVacuumWanted, vacuumDatabase } from '../../../shared/files/disk.ts';
 import { profilectlWords } from '../../support/cli.ts';
 import { get, serverOn, type TestServer } from '../../support/http.ts';
+import { keyFor } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
-import { keyFor } from '../../support/requests.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
