@@ -19,9 +19,6 @@ export function cleanEnvironment(variables: Record<string, string> = {}): Record
   return { PATH, HOME, NO_COLOR: '1', ...variables };
 }
 
-/** Servers of tests end soon: compiling only code that has run for longer makes their starts a quarter cheaper. */
-export const LATE_JIT = { BUN_JSC_thresholdForJITAfterWarmUp: '5000', BUN_JSC_thresholdForJITSoon: '1000' };
-
 /**
  * The environment of a `profilectl` that is no server: {@link cleanEnvironment}, without compiling JavaScript. Most commands end
  * before that pays: without it they take a third less processor time.

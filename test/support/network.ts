@@ -18,11 +18,8 @@ export function freePort(): number {
 
 const FOLDER = join(import.meta.dir, 'certificates');
 
-/** The certificate of the authority that signed the test certificates, for `NODE_EXTRA_CA_CERTS` of a child process. */
-export const TEST_CA_FILE = join(FOLDER, 'ca.pem');
-
-/** The certificate in {@link TEST_CA_FILE}, as PEM text. */
-export const TEST_CA = readFileSync(TEST_CA_FILE, 'utf8');
+/** The certificate of the authority that signed the test certificates, as PEM text. */
+export const TEST_CA = readFileSync(join(FOLDER, 'ca.pem'), 'utf8');
 
 /**
  * A test certificate and its key, as PEM text and as files. `localhost` is valid for localhost, 127.0.0.1 and ::1;

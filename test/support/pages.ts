@@ -1,9 +1,8 @@
 import type { ServerOptions } from '../../server/main.ts';
-import { findAdmin } from '../../shared/admins.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Changes, filledIn, unescaped } from './forms.ts';
 import { serverOn } from './http.ts';
-import { countingCodes, enrol, ownerOf, signedIn } from './people.ts';
+import { countingCodes, enrol, signedIn, signIn as signInAdmin } from './people.ts';
 import { insertProfile } from './profiles.ts';
 import { namesOfIdentifiers } from './recorded.ts';
 import { noteCookies } from './secret-search.ts';
@@ -52,7 +51,7 @@ export async function fetchPage(
 
 /** Signs in the owner of a profile, and returns the Cookie header. */
 export function signInOwner(access: Deps, profileId: number): string {
-  const token = signedIn(access, ownerOf(profileId), { address: '192.0.2.7', agent: 'A test' });
+  const token = signedIn(access, profileId, { address: '192.0.2.7', agent: 'A test' });
   return `${access.config.publicUrl.startsWith('https:') ? '__Host-' : ''}session=${token}`;
 }
 
@@ -91,7 +90,7 @@ export async function servePages(variables: Record<string, string> = {}, options
     /** Adds an admin and signs in, without using the passkey for it. */
     signIn: async (name: string) => {
       const authenticator = await enrol(access, name);
-      const cookie = `session=${signedIn(access, { profileId: null, adminId: findAdmin(access.db, name).id })}`;
+      const cookie = `session=${(await signInAdmin(access, authenticator)).token}`;
       return {
         cookie,
         authenticator,

@@ -11,7 +11,7 @@ import {
   register,
   signInByPasskey,
 } from '../../shared/sign-in/passkeys.ts';
-import { beginSignIn, readSignIn, type Session, type SignedAs } from '../../shared/sign-in/sessions.ts';
+import { beginSignIn, readSignIn, type Session } from '../../shared/sign-in/sessions.ts';
 import { addToken, type NewToken } from '../../shared/tokens.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 import { notedRandom, noteSecretsIn } from './secret-search.ts';
@@ -33,14 +33,9 @@ export function ticketFor(access: Deps, uid: number, opener = addBackend(access)
 /** What a sign-in records about the browser. */
 export const CLIENT = { address: '192.0.2.7', agent: 'A browser' };
 
-/** The owner of a profile, for {@link signedIn} and for functions about all of a person's sign-ins. */
-export function ownerOf(profileId: number): SignedAs {
-  return { profileId, adminId: null };
-}
-
-/** Signs a person in without a code or a passkey, and returns the token. */
-export function signedIn(access: Deps, as: SignedAs, client = CLIENT): string {
-  return write(access.db, (tx) => beginSignIn(tx, access, as, client));
+/** Signs in the owner of a profile without a code, and returns the token. */
+export function signedIn(access: Deps, profileId: number, client = CLIENT): string {
+  return write(access.db, (tx) => beginSignIn(tx, access, { profileId, adminId: null }, client));
 }
 
 /** Makes codes predictable: they alone request five bytes, which count up. `lastCode` is the latest code. */

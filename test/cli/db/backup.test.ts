@@ -19,7 +19,7 @@ import { cleanEnvironment, profilectl, profilectlWords } from '../../support/cli
 import { get } from '../../support/http.ts';
 import { issue, request } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
-import { countRows, ownerOf, signedIn, ticketFor } from '../../support/people.ts';
+import { countRows, signedIn, ticketFor } from '../../support/people.ts';
 import { exportText, importLines, jsonLines } from '../../support/profiles.ts';
 import { rounds } from '../../support/rounds.ts';
 import { onBox, testDeps } from '../../support/world.ts';
@@ -61,7 +61,7 @@ describe('db backup', () => {
 
   test('has no sign-ins, no one-time secrets and no waiting mails, not even in unused parts of the file', async () => {
     const { deps, folder, backup } = await world();
-    signedIn(deps, ownerOf(7), { address: '192.0.2.7', agent: 'The agent in a sign-in' });
+    signedIn(deps, 7, { address: '192.0.2.7', agent: 'The agent in a sign-in' });
     ticketFor(deps, 7);
     const rejected = await request(deps, { profile: 'Ada' });
     moveAndNotify(deps, 'reject', {

@@ -6,7 +6,7 @@ import { EMPTY_POLICY } from '../../../server/frame/frame.ts';
 import { MAX_LISTED } from '../../../shared/sign-in/sessions.ts';
 import { get, serverOn, startTestServer } from '../../support/http.ts';
 import { ADA, fetchPage, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
-import { countRows, ownerOf, signedIn } from '../../support/people.ts';
+import { countRows, signedIn } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { testClock, testDeps } from '../../support/world.ts';
 import { expectRefusal } from '../refusals.ts';
@@ -232,7 +232,7 @@ test('only the latest sessions are listed if there are many, but all can be ende
 test('sessions are listed by the usual names of browsers, without text that a browser sent', async () => {
   const { access, cookie, get } = await servePages();
   for (const agent of ['Mozilla/5.0 (X11; Linux x86_64) Chrome/139.0 Safari/537.36', '<b>Your bank</b>']) {
-    signedIn(access, ownerOf(7), { address: '192.0.2.9', agent });
+    signedIn(access, 7, { address: '192.0.2.9', agent });
   }
   const { body } = await get('/developers/sessions', cookie);
   for (const name of ['Chrome on Linux', 'A browser'])

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { addAdmin, listAdmins } from '../../../shared/admins.ts';
 import { type Authenticator, createAuthenticator } from '../../support/authenticator.ts';
 import { type Answer, adminPages, passkeyOptionsOn, type ServedPages, servePages } from '../../support/pages.ts';
-import { secretOf } from '../../support/people.ts';
+import { enrol, secretOf } from '../../support/people.ts';
 import { onBox } from '../../support/world.ts';
 import { pageRecorder } from './readable.ts';
 
@@ -91,6 +91,7 @@ test('passkeys are added and removed within five minutes of signing in; removing
   const world = await adminPages();
   const { access, clock, post, grace, signIn } = world;
   const hopper = await signIn('Hopper');
+  await enrol(access, 'Curie');
   record('people', await grace.see('/people'));
   const second = createAuthenticator(PARTY);
   // A challenge is for one person.

@@ -1,8 +1,9 @@
-import { expect } from 'bun:test';
+import { afterAll, expect } from 'bun:test';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { unescaped } from '../../support/forms.ts';
 import type { Answer } from '../../support/pages.ts';
-import { recordingIn } from '../../support/recorded.ts';
+import { IS_RECORDING } from '../../support/recorded.ts';
 
 // A page as a person reads it, with the states of its fields: one line for each block, indented within forms, lists, tables and
 // details. Headings begin with `#`, links are `[text](path)`, fields and buttons stand in brackets, and what else a reader or
@@ -119,6 +120,25 @@ function opening(one: Element): string {
   if (tag === 'form')
     return ` ${attribute('method')} ${attribute('action')}${all.map((each) => ` {${each}}`).join('')}`;
   return all.length > 0 ? `{${all.join(', ')}} ` : '';
+}
+
+/**
+ * Returns a function that compares a text with the section of a recorded file that has this title. When the test file is done,
+ * a recording has replaced the whole file.
+ */
+function recordingIn(path: string): (title: string, text: string) => void {
+  const before = existsSync(path) ? readFileSync(path, 'utf8').split(/^=== /m).slice(1) : [];
+  const sections = new Map(before.map((section) => section.trimEnd().split(/ ===\n(.*)/s, 2) as [string, string]));
+  const now = new Map<string, string>();
+  if (IS_RECORDING) {
+    afterAll(() => writeFileSync(path, [...now].map(([title, text]) => `=== ${title} ===\n${text}\n`).join('\n')));
+  }
+  return (title, text) => {
+    // Two sections with one title would be compared with the same text.
+    if (now.has(title)) throw new Error(`“${title}” is recorded twice.`);
+    now.set(title, text);
+    if (!IS_RECORDING) expect(text).toBe(sections.get(title) ?? `nothing is recorded for “${title}”`);
+  };
 }
 
 /**

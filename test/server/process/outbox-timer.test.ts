@@ -10,7 +10,7 @@ import { dayOf, prepareUsageRows } from '../../../shared/usage/usage.ts';
 import { get, serverOn } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
 import { startSmtp } from '../../support/mail.ts';
-import { ownerOf, signedIn } from '../../support/people.ts';
+import { signedIn } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { eventually, onBox, testClock, testDeps } from '../../support/world.ts';
 
@@ -87,7 +87,7 @@ test('nothing is deleted or ended because of its age before the server has run f
     erased: count('erased_profiles'),
     signIns: count('sign_ins'),
   });
-  signedIn(deps, ownerOf(insertProfile(deps.db, { id: 3 })));
+  signedIn(deps, insertProfile(deps.db, { id: 3 }));
   // The clock is more than a year ahead when the machine starts.
   clock.jump(420 * DAY_MS);
   const timer = startOutboxTimer({ deps, log: createLog('silent', clock.nowMs, () => {}), isStopping: false });
@@ -112,7 +112,7 @@ test('expired sign-ins are deleted although a slow mail server still has mails t
     "INSERT INTO mails (profile_id, kind, subject, body, at, next_try_at) VALUES (?, 'revocation', 'Gone', 'Gone', 0, 0)",
   );
   for (let id = 1; id <= 6; id++) due.run(insertProfile(deps.db, { id }));
-  signedIn(deps, ownerOf(insertProfile(deps.db, { id: 7 })));
+  signedIn(deps, insertProfile(deps.db, { id: 7 }));
   clock.jump(2 * DAY_MS);
   const timer = startOutboxTimer({ deps, log: createLog('silent', clock.nowMs, () => {}), isStopping: false });
   await eventually(() => answers.length === 5);

@@ -10,7 +10,7 @@ import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../../shared/
 import { profileRevision } from '../../../shared/profiles/find.ts';
 import { endAllSignIns, readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { approveKey, DESCRIPTION, issue, keyIn, mails, request, waitingWhile } from '../../support/keys.ts';
-import { enrol, ownerOf, signedIn, signIn } from '../../support/people.ts';
+import { enrol, signedIn, signIn } from '../../support/people.ts';
 import { changeByHand, eraseProfile, importLines, insertProfile } from '../../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
@@ -119,7 +119,7 @@ describe('an operation is refused, and writes nothing,', () => {
     test(`if the owner’s sign-in has ended, which a new username does not cause: ${operation.name}`, async () => {
       const ends: [isEnd: boolean, change: (deps: Deps) => unknown][] = [
         [true, (deps) => changeByHand(deps, 'ada', { email: 'new@example.org' })],
-        [true, (deps) => endAllSignIns(deps, ownerOf(7))],
+        [true, (deps) => endAllSignIns(deps, { profileId: 7, adminId: null })],
         [
           true,
           (deps) => {
@@ -131,7 +131,7 @@ describe('an operation is refused, and writes nothing,', () => {
       ];
       for (const [isEnd, change] of ends) {
         const { deps, act, snapshot } = await world(operation);
-        const signInId = readSignIn(deps, signedIn(deps, ownerOf(7)))?.id as number;
+        const signInId = readSignIn(deps, signedIn(deps, 7))?.id as number;
         const owner = { kind: 'owner', name: 'owner', profileId: 7, signInId } as const;
         let before = '';
         // The change happens while the transaction waits for the lock, so the checks before it still pass.

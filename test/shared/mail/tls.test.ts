@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Delivery } from '../../../shared/mail/send.ts';
 import { createMailer, type MailerOptions } from '../../../shared/mail/send.ts';
+import { PROJECT } from '../../support/cli.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
-import { TEST_CA, TEST_CA_FILE, testCertificate } from '../../support/network.ts';
+import { TEST_CA, testCertificate } from '../../support/network.ts';
 import { FROM, sampleMail, serverAt } from './sample.ts';
 
 // `isRemote` treats a server on this machine like one across a network.
@@ -85,13 +86,12 @@ describe('over a network, mail is only sent encrypted and to a verified server',
     for (const secure of [false, true]) {
       const smtp = await startSmtp({ secure });
       const target = JSON.stringify(serverAt(smtp.port, { secure, host: 'localhost' }));
-      const folder = join(import.meta.dir, '../../../shared/mail');
-      const program = `import { createMailer } from ${JSON.stringify(`${folder}/send.ts`)};
+      const program = `import { createMailer } from ${JSON.stringify(join(PROJECT, 'shared/mail/send.ts'))};
         const mail = ${JSON.stringify(sampleMail())};
         const delivery = await createMailer(${target}, '${FROM}', { isRemote: true }).send(mail);
         process.stdout.write(JSON.stringify(delivery));`;
       const child = Bun.spawn([process.execPath, '-e', program], {
-        env: { ...process.env, NODE_EXTRA_CA_CERTS: TEST_CA_FILE },
+        env: { ...process.env, NODE_EXTRA_CA_CERTS: join(PROJECT, 'test/support/certificates/ca.pem') },
       });
       expect(JSON.parse(await child.stdout.text())).toEqual({ outcome: 'accepted' });
     }

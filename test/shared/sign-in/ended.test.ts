@@ -5,7 +5,7 @@ import { createCodeDesk, enterCode, requestCode } from '../../../shared/sign-in/
 import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { endAllSignIns, readSignIn, sweepSignIns } from '../../../shared/sign-in/sessions.ts';
 import { removeToken } from '../../../shared/tokens.ts';
-import { addBackend, CLIENT, countingCodes, ownerOf, signedIn, ticketFor } from '../../support/people.ts';
+import { addBackend, CLIENT, countingCodes, signedIn, ticketFor } from '../../support/people.ts';
 import { importLines } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
@@ -36,7 +36,7 @@ function isEntered(act: () => unknown): boolean {
 /** What gives access, by kind: each begins it, and returns whether it still works. */
 const KINDS: Record<string, (world: World, of: typeof ADA) => () => boolean> = {
   session: ({ access }, { id }) => {
-    const token = signedIn(access, ownerOf(id));
+    const token = signedIn(access, id);
     return () => readSignIn(access, token) !== null;
   },
   'session of a hand-over': ({ access, opener }, { id }) => {
@@ -78,7 +78,11 @@ test.each<[string, readonly string[], (world: World) => unknown]>([
       await become(w, {});
     },
   ],
-  ['the owner is signed out everywhere', ALL, ({ access }) => endAllSignIns(access, ownerOf(ADA.id))],
+  [
+    'the owner is signed out everywhere',
+    ALL,
+    ({ access }) => endAllSignIns(access, { profileId: ADA.id, adminId: null }),
+  ],
   [
     'the token that opened it is removed',
     ['session of a hand-over', 'hand-over'],

@@ -8,7 +8,7 @@ import { enterHandOver } from '../../../shared/sign-in/hand-over.ts';
 import { beginPasskeySignIn } from '../../../shared/sign-in/passkeys.ts';
 import { endSignIn, readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { hashOf } from '../../../shared/sign-in/tickets.ts';
-import { addBackend, CLIENT, enrol, ownerOf, signIn, ticketFor } from '../../support/people.ts';
+import { addBackend, CLIENT, enrol, signIn, ticketFor } from '../../support/people.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { notedRandom } from '../../support/secret-search.ts';
 import { onBox, testDeps } from '../../support/world.ts';
@@ -76,7 +76,7 @@ test('no file contains a code, session, challenge or other token in plain text, 
   const opener = addBackend({ ...access, random: notedRandom }).identifier;
   enterHandOver(access, ticketFor(access, 7, opener), CLIENT);
   const link = ticketFor(access, 8, opener);
-  endSignIn(access, ownerOf(7), readSignIn(access, entered.token)?.id ?? 0);
+  endSignIn(access, { profileId: 7, adminId: null }, readSignIn(access, entered.token)?.id ?? 0);
   expect(readSignIn(access, signed.token)).not.toBeNull();
 
   const files = bytesOfFiles(access.folder);
