@@ -24,18 +24,17 @@ export type PasskeyKeys = { cose: Uint8Array; sign: (data: Uint8Array) => Uint8A
 export function es256Keys(): PasskeyKeys {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x, y } = publicKey.export({ format: 'jwk' });
-  const cose = coseOf({ 1: 2, 3: -7, '-1': 1, '-2': x, '-3': y });
+  const cose = coseOf({ 1: 2, 3: -7, '-1': 1, '-2': bytesOf(x), '-3': bytesOf(y) });
   return { cose, sign: (data) => sign('sha256', data, privateKey) };
 }
 
-/** A COSE key with these members; texts are base64url. */
-export function coseOf(members: Record<string, number | string | undefined>): Uint8Array {
-  const bytesIn = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'));
-  const encoded = Object.entries(members).map(
-    ([label, value]) => [Number(label), typeof value === 'string' ? bytesIn(value) : value] as const,
-  );
-  return isoCBOR.encode(new Map(encoded));
+/** A COSE key with these members, by their labels. */
+export function coseOf(members: Record<string, number | Uint8Array>): Uint8Array {
+  return isoCBOR.encode(new Map(Object.entries(members).map(([label, value]) => [Number(label), value])));
 }
+
+/** Bytes in base64url. */
+export const bytesOf = (text = '') => new Uint8Array(Buffer.from(text, 'base64url'));
 
 const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beginApproval } from '../../shared/approval/approve.ts';
 import { withBusyTimeout } from '../../shared/db/connect.ts';
-import type { KeyState, Permission } from '../../shared/db/schema.ts';
+import type { KeyState } from '../../shared/db/schema.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput, parseInput } from '../../shared/keys/fields.ts';
 import { moveAndNotify, requestKey } from '../../shared/keys/life.ts';
@@ -111,12 +111,7 @@ export async function prepare(deps: Deps): Promise<string> {
 let holders = 1_000_000;
 
 /** Issues a key of a new profile with these rate limits and, by default, both permissions. */
-export async function keyFor(
-  deps: Deps,
-  rateLimits: readonly string[],
-  permissions: readonly Permission[] = ['api.lookup', 'api.leaderboard'],
-) {
-  const id = insertProfile(deps.db, { id: ++holders, banned: false });
-  const limits = rateLimits.map(parseRateLimit);
-  return issue(deps, { profile: `user${id}`, permissions }, { rateLimits: limits });
+export function keyFor(deps: Deps, rateLimits: readonly string[], permissions = ['api.lookup', 'api.leaderboard']) {
+  const profile = `user${insertProfile(deps.db, { id: ++holders })}`;
+  return issue(deps, { profile, permissions }, { rateLimits: rateLimits.map(parseRateLimit) });
 }

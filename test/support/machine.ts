@@ -50,7 +50,6 @@ export async function startServerProcess(
     see,
     /** The output so far. */
     printed: () => printed,
-    signal: (name: NodeJS.Signals) => void child.kill(name),
     /** Sends a signal and returns the exit code. */
     end: async (signal: NodeJS.Signals = 'SIGTERM') => {
       child.kill(signal);

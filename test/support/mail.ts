@@ -28,7 +28,6 @@ type SmtpSetup = SMTPServerOptions & {
  */
 export async function startSmtp({ login, failures = {}, onMessage, ...options }: SmtpSetup = {}) {
   const received: ReceivedMail[] = [];
-  const answer = (reply: string | undefined) => (reply === undefined ? null : replyError(reply));
   const server = new SMTPServer({
     ...testCertificate(),
     authOptional: login === undefined,
@@ -40,9 +39,9 @@ export async function startSmtp({ login, failures = {}, onMessage, ...options }:
       // Real servers echo the login; so does this one, so that tests can check that errors don't contain it.
       done(replyError(`535 5.7.8 Error: authentication failed for ${username} with ${password}`));
     },
-    onConnect: (_session, done) => done(answer(failures.connect)),
-    onMailFrom: (_address, _session, done) => done(answer(failures.mail)),
-    onRcptTo: (_address, _session, done) => done(answer(failures.rcpt)),
+    onConnect: (_session, done) => done(replyError(failures.connect)),
+    onMailFrom: (_address, _session, done) => done(replyError(failures.mail)),
+    onRcptTo: (_address, _session, done) => done(replyError(failures.rcpt)),
     async onData(stream, session, done) {
       // Null if the client disconnects.
       const chunks = await Array.fromAsync(stream, (chunk) => chunk as Buffer).catch(() => null);
@@ -66,7 +65,8 @@ export async function startSmtp({ login, failures = {}, onMessage, ...options }:
   return { url, port, received, failures, stop };
 }
 
-function replyError(reply: string): Error {
+function replyError(reply?: string): Error | null {
+  if (reply === undefined) return null;
   return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
 }
 

@@ -87,7 +87,7 @@ export async function servePages(variables: Record<string, string> = {}, options
     press,
     lastCode,
     cookie: signInOwner(access, ADA.id),
-    /** Adds an admin and signs in, without using the passkey for it. */
+    /** Adds an admin, who signs in with a passkey. */
     signIn: async (name: string) => {
       const authenticator = await enrol(access, name);
       const cookie = `session=${(await signInAdmin(access, authenticator)).token}`;
@@ -108,12 +108,6 @@ export type ServedPages = Awaited<ReturnType<typeof servePages>>;
 export async function adminPages(variables: Record<string, string> = {}) {
   const world = await servePages(variables);
   return { ...world, grace: await world.signIn('Grace') };
-}
-
-/** The fields that the form on a refused page would send again, in order, as a browser reads them. */
-export function sentAgain(page: string): [name: string, value: string][] {
-  const fields = page.matchAll(/<textarea name="(\w+)" hidden>\n([^<]*)/g);
-  return [...fields].map(([, name = '', value = '']) => [name, unescaped(value)]);
 }
 
 /** What a page asks a passkey to sign: a challenge and, for a new passkey, its user and this site. */

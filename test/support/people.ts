@@ -1,16 +1,10 @@
-import { addAdmin, findAdmin } from '../../shared/admins.ts';
+import { addAdmin } from '../../shared/admins.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { write } from '../../shared/db/write.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { newCode } from '../../shared/sign-in/codes.ts';
 import { handOver } from '../../shared/sign-in/hand-over.ts';
-import {
-  beginPasskeySignIn,
-  beginRegistration,
-  invite,
-  register,
-  signInByPasskey,
-} from '../../shared/sign-in/passkeys.ts';
+import { beginPasskeySignIn, beginRegistration, register, signInByPasskey } from '../../shared/sign-in/passkeys.ts';
 import { beginSignIn, readSignIn, type Session } from '../../shared/sign-in/sessions.ts';
 import { addToken, type NewToken } from '../../shared/tokens.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
@@ -68,15 +62,10 @@ export async function enrol(access: Deps, name: string): Promise<Authenticator> 
 }
 
 /** Signs in with a passkey; returns the session and its token. */
-export async function signIn(access: Deps, authenticator: Authenticator): Promise<{ token: string; session: Session }> {
+export async function signIn(access: Deps, authenticator: Authenticator) {
   const { challenge } = beginPasskeySignIn(access);
   const token = await signInByPasskey(access, authenticator.assert(challenge), CLIENT);
   return { token, session: readSignIn(access, token) as Session };
-}
-
-/** Makes another link for an admin. */
-export function linkFor(access: Deps, name: string): string {
-  return write(access.db, (tx) => invite(tx, access, findAdmin(tx, name))).address;
 }
 
 /** The number of rows of a table, or of those after WHERE. */

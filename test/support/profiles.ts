@@ -40,39 +40,29 @@ export function changeByHand(deps: Deps, username: string, changes: Omit<Line, '
 /** The usernames in the database of this file, in the order of their ids. Closes the file, so that a command may replace it. */
 export function usernamesIn(path: string): string[] {
   const { $client } = openDatabase(path, 'use');
-  const rows = $client.query('SELECT username FROM profiles ORDER BY id').all() as { username: string }[];
+  const names = $client.query('SELECT username FROM profiles ORDER BY id').values().flat() as string[];
   $client.close();
-  return rows.map(({ username }) => username);
+  return names;
 }
 
+type Lines = readonly (object | string)[];
+
 /** JSON Lines of these objects; strings are included unchanged. */
-export function jsonLines(...lines: readonly (object | string)[]): string {
+export function jsonLines(...lines: Lines): string {
   return lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
 }
 
 /** Imports these lines, by default non-strict and replacing. */
-export function importLines(
-  deps: Pick<Deps, 'db' | 'clock'>,
-  lines: readonly (object | string)[],
-  options: Partial<ImportOptions> = {},
-) {
-  const source = [Buffer.from(jsonLines(...lines))];
-  return importProfiles(deps, source, {
-    merge: false,
-    strict: false,
-    by: onBox('operator'),
-    config: MAIL_CONFIG,
-    ...options,
-  });
+export function importLines(deps: Pick<Deps, 'db' | 'clock'>, lines: Lines, options: Partial<ImportOptions> = {}) {
+  const usual = { merge: false, strict: false, by: onBox('operator'), config: MAIL_CONFIG };
+  return importProfiles(deps, [Buffer.from(jsonLines(...lines))], { ...usual, ...options });
 }
 
 /** The whole export as text. */
 export async function exportText({ db }: Pick<Deps, 'db'>): Promise<string> {
-  let text = '';
-  await exportProfiles(db, (chunk) => {
-    text += chunk;
-  });
-  return text;
+  const chunks: string[] = [];
+  await exportProfiles(db, (chunk) => void chunks.push(chunk));
+  return chunks.join('');
 }
 
 /** Username and aliases of every profile, by id. */

@@ -53,9 +53,7 @@ function createDatabase(path: string): void {
  * Real dependencies, on a new database in its own folder or at the DATABASE_PATH of `variables`; mail is written to
  * `<folder>/mail`. `changes` override some of them. Commits do not wait for the disk, which only a power cut would show.
  */
-export function testDeps(
-  changes: Partial<Deps> & { variables?: Record<string, string> } = {},
-): Deps & { folder: string } {
+export function testDeps(changes: Partial<Deps> & { variables?: Record<string, string> } = {}) {
   const folder = tempFolder();
   const { variables, ...replaced } = changes;
   const databasePath = variables?.DATABASE_PATH ?? join(folder, 'profiles.db');

@@ -4,15 +4,17 @@ import { join } from 'node:path';
 import { findAdmin, listAdmins, removeAdmin } from '../../../shared/admins.ts';
 import { readConfig } from '../../../shared/config/config.ts';
 import { openBare } from '../../../shared/db/connect.ts';
+import { write } from '../../../shared/db/write.ts';
 import { createDeps, type Deps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { readLog } from '../../../shared/log.ts';
+import { invite } from '../../../shared/sign-in/passkeys.ts';
 import { readSignIn } from '../../../shared/sign-in/sessions.ts';
 import { readBackendToken, removeToken } from '../../../shared/tokens.ts';
 import { commandEnvironment, profilectl, profilectlWords } from '../../support/cli.ts';
 import { issue, moveByAdmin, request } from '../../support/keys.ts';
-import { addBackend, enrol, linkFor, registerAt, signIn } from '../../support/people.ts';
+import { addBackend, enrol, registerAt, signIn } from '../../support/people.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
 import { onBox, refusal, tempFolder } from '../../support/world.ts';
@@ -61,7 +63,8 @@ async function prepare() {
       decided: await request(access, { profile: 'cem' }),
     };
     const laptop = await enrol(access, 'Grace');
-    await registerAt(access, linkFor(access, 'Grace'), 'Telephone');
+    const { address } = write(access.db, (tx) => invite(tx, access, findAdmin(tx, 'Grace')));
+    await registerAt(access, address, 'Telephone');
     const mallory = await enrol(access, 'Mallory');
     const tokens = {
       kept: addBackend(access, { name: 'kept' }).token,

@@ -11,7 +11,7 @@ import { KEY, openTerminal, runCommand } from '../commands.ts';
 
 test('SIGHUP changes nothing', async () => {
   const server = await startServerProcess({ DATABASE_PATH: join(tempFolder(), 'p.db') });
-  server.signal('SIGHUP');
+  process.kill(server.pid, 'SIGHUP');
   expect((await get(server, '/readyz')).status).toBe(200);
   expect(await server.end()).toBe(0);
 });

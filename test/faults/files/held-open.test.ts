@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { openBare } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
+import { filledIn } from '../../support/forms.ts';
 import { request } from '../../support/keys.ts';
 import { nextVersion, type ServerProcess, startServerProcess } from '../../support/machine.ts';
-import { ADA, fetchPage, sentAgain, signInOwner } from '../../support/pages.ts';
+import { ADA, fetchPage, signInOwner } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { tempFolder, testDeps } from '../../support/world.ts';
 
@@ -62,10 +63,10 @@ test('a form that was open during a stop, a kill and a lock still works afterwar
   const refused = await send(server, 'After <a> lock');
   expect([refused.status, refused.refusal]).toEqual([503, 'busy']);
   expect(refused.body).toContain('The database is busy; try again.');
-  expect(sentAgain(refused.body)[0]).toEqual(['name', 'After <a> lock']);
+  expect(filledIn(refused.body, 'Send again').form[0]).toEqual(['name', 'After <a> lock']);
   other.run('ROLLBACK');
   other.close();
-  const [[, typed]] = sentAgain(refused.body) as [[string, string]];
+  const [[, typed]] = filledIn(refused.body, 'Send again').form as [[string, string]];
   expect((await send(server, typed)).status).toBe(303);
   expect(nameIn(DATABASE_PATH)).toEqual({ name: 'After <a> lock' });
 }, 60_000);

@@ -4,19 +4,11 @@ import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { changeKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
+import { filledIn } from '../../support/forms.ts';
 import { get } from '../../support/http.ts';
 import { approveKey, DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
 import { startSmtp } from '../../support/mail.ts';
-import {
-  ADA,
-  type Answer,
-  BEA,
-  type Form,
-  type ServedPages,
-  sentAgain,
-  servePages,
-  signInOwner,
-} from '../../support/pages.ts';
+import { ADA, type Answer, BEA, type Form, type ServedPages, servePages, signInOwner } from '../../support/pages.ts';
 import { importLines } from '../../support/profiles.ts';
 import { use } from '../../support/storage.ts';
 import { eventually, onBox } from '../../support/world.ts';
@@ -188,7 +180,7 @@ describe('a request', () => {
     const { send, post } = await adasPages();
     const answer = await post('/developers/keys/new', FORM);
     record('a request of an owner who is signed out', answer);
-    const again = sentAgain(answer.body);
+    const again = filledIn(answer.body, 'Send again').form;
     expect(Object.fromEntries(again)).toEqual(FORM);
     const paths = [await send('/new', again), await send('/new', again)].map(({ location }) => location);
     expect([paths[0] !== null, paths[1]]).toEqual([true, paths[0] as string]);

@@ -6,6 +6,7 @@ import { type Credential, checkAssertion, checkRegistration, readAnswer } from '
 import {
   type Authenticator,
   attestationOf,
+  bytesOf,
   coseOf,
   createAuthenticator,
   es256Keys,
@@ -23,14 +24,17 @@ const HANDLE = Buffer.alloc(32, 9).toString('base64url');
 function ed25519Keys(): PasskeyKeys {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const { x } = publicKey.export({ format: 'jwk' });
-  return { cose: coseOf({ 1: 1, 3: -8, '-1': 6, '-2': x }), sign: (data) => sign(null, data, privateKey) };
+  return { cose: coseOf({ 1: 1, 3: -8, '-1': 6, '-2': bytesOf(x) }), sign: (data) => sign(null, data, privateKey) };
 }
 
 /** As RFC 8230 says. */
 function rsaKeys(): PasskeyKeys {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const { n, e } = publicKey.export({ format: 'jwk' });
-  return { cose: coseOf({ 1: 3, 3: -257, '-1': n, '-2': e }), sign: (data) => sign('sha256', data, privateKey) };
+  return {
+    cose: coseOf({ 1: 3, 3: -257, '-1': bytesOf(n), '-2': bytesOf(e) }),
+    sign: (data) => sign('sha256', data, privateKey),
+  };
 }
 
 const KEYS = { ES256: es256Keys, Ed25519: ed25519Keys, RS256: rsaKeys } as const;

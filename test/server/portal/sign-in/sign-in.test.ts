@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { settleBackground } from '../../../../server/background.ts';
+import { filledIn } from '../../../support/forms.ts';
 import { mails } from '../../../support/keys.ts';
-import { type Answer, type Form, type ServedPages, sentAgain, servePages } from '../../../support/pages.ts';
+import { type Answer, type Form, type ServedPages, servePages } from '../../../support/pages.ts';
 
 const TYPED = { name: 'Ada', address: 'ADA@example.org', next: '' };
 
@@ -148,15 +149,15 @@ test('after an internal error, a form with what was typed can be sent again, eve
   expect(failed.body).toContain('<dt>E-mail address</dt>');
   expect(failed.body).not.toContain('<dt>next</dt>');
   expect(failed.body).toContain('>Send again</button>');
-  expect(Object.fromEntries(sentAgain(failed.body))).toEqual({ ...typed, name: 'A & <b>' });
+  expect(Object.fromEntries(filledIn(failed.body, 'Send again').form)).toEqual({ ...typed, name: 'A & <b>' });
   sqlite.run('ALTER TABLE gone RENAME TO tickets');
   const cookie = cookiesOf(await ask(at, typed));
   sqlite.run('ALTER TABLE tickets RENAME TO gone');
   const form = { code: at.lastCode(), next: typed.next };
   const entered = await at.post('/developers/sign-in/code', form, cookie);
-  expect([entered.status, Object.fromEntries(sentAgain(entered.body))]).toEqual([500, form]);
+  expect([entered.status, Object.fromEntries(filledIn(entered.body, 'Send again').form)]).toEqual([500, form]);
   sqlite.run('ALTER TABLE gone RENAME TO tickets');
-  const again = await at.post('/developers/sign-in/code', sentAgain(entered.body), cookie);
+  const again = await at.post('/developers/sign-in/code', filledIn(entered.body, 'Send again').form, cookie);
   expect(again).toMatchObject({ status: 303, location: typed.next });
 });
 
