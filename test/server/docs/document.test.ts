@@ -71,18 +71,24 @@ test('an undocumented response fails a test, by its status, its headers or its b
   const body = await answer.text();
   const good = { method: 'GET', target: '/api/lookup/uid/7', status: 200, headers: answer.headers, body };
   expect(() => checkAnswer(good)).not.toThrow();
-  const without = new Headers(good.headers);
-  without.delete('x-request-id');
-  const other = new Headers({ ...Object.fromEntries(good.headers), 'cache-control': 'public' });
-  const more = new Headers({ ...Object.fromEntries(good.headers), 'x-powered-by': 'us' });
+  const without = (name: string) => new Headers([...good.headers].filter(([one]) => one !== name));
+  const withOther = (header: Record<string, string>) => new Headers({ ...Object.fromEntries(good.headers), ...header });
+  const withBody = (other: string) => {
+    return { body: other, headers: withOther({ 'content-length': `${Buffer.byteLength(other)}` }) };
+  };
   for (const changed of [
     { status: 201 },
     { status: 401 },
-    { body: '{"id":7}' },
-    { body: body.replace('{', '{"email":"ada@example.org",') },
-    { headers: without },
-    { headers: other },
-    { headers: more },
+    withBody('{"id":7}'),
+    withBody(body.replace('{', '{"email":"ada@example.org",')),
+    { method: 'HEAD' },
+    { status: 304 },
+    { headers: without('x-request-id') },
+    { headers: without('content-type') },
+    { headers: withOther({ 'cache-control': 'public' }) },
+    { headers: withOther({ 'content-length': '3' }) },
+    { headers: withOther({ 'content-type': 'text/html' }) },
+    { headers: withOther({ 'x-powered-by': 'us' }) },
     { target: '/api/nothing' },
   ]) {
     expect(() => checkAnswer({ ...good, ...changed })).toThrow('is not as documented');
