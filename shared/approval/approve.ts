@@ -1,26 +1,34 @@
-import type { Actor } from '../actor.ts';
-import { systemClock } from '../clock.ts';
+import { eq } from 'drizzle-orm';
+import { type Actor, actorText } from '../actor.ts';
+import { isoTime, systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import { whenFree } from '../db/write.ts';
-import type { Deps } from '../deps.ts';
+import type { Db, Tx } from '../db/connect.ts';
+import { apiKeys, keyAttempts } from '../db/schema.ts';
+import { whenFree, write, writeNow } from '../db/write.ts';
+import { APPROVAL_LEASE_MS, type Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Grant } from '../keys/fields.ts';
-import { hashSecret, newSecret } from '../keys/secret.ts';
-import { keyHistory, showKey } from '../keys/view.ts';
-import type { Mailer } from '../mail/send.ts';
-import { approvalMail } from '../mail/texts.ts';
+import { type DecidedGrant, decideGrant, type Predecessor, predecessorOf, retirePredecessor } from '../keys/grant.ts';
+import { closingResult, decideBegin, MOVES, mayActivate, stateAt, VOIDING_EVENTS } from '../keys/key.ts';
 import {
-  type Attempt,
-  activateKey,
-  beginAttempt,
-  closeAttempt,
-  endOfAttempt,
-  isOpenStill,
-  type NotAccepted,
-} from './attempt.ts';
+  type ApiKey,
+  addKeyEvent,
+  approvable,
+  closeAttempts,
+  moveKey,
+  type Owner,
+  reachableAddress,
+  readKey,
+  readOwner,
+  refuseUnlikeKey,
+  type StoredAttempt,
+} from '../keys/record.ts';
+import { hashSecret, newSecret } from '../keys/secret.ts';
+import { type HistoryView, type KeyView, keyHistory, showKey } from '../keys/view.ts';
+import type { Delivery, Mailer } from '../mail/send.ts';
+import { approvalMail } from '../mail/texts.ts';
 
-/** How long each try to begin the last transaction waits; between two of them the lease and the signal are looked at. */
-const TRY_MS = 250;
+// The approval of a key. What an attempt may do is decided in `keys/key.ts`; here each transaction reads the key and writes that.
 
 /** An approval whose attempt is open and holds the lease. */
 type BegunApproval = {
@@ -84,14 +92,87 @@ function noMail(): AppError {
   );
 }
 
-/** Resolves when the signal is aborted; then it is unknown whether the mail arrives. */
-function givenUp(signal: AbortSignal): Promise<NotAccepted> {
-  const { promise, resolve } = Promise.withResolvers<NotAccepted>();
-  const reason = 'The server was stopped before the mail was confirmed, so it may or may not arrive.';
-  const give = () => resolve({ outcome: 'unknown', reason });
-  if (signal.aborted) give();
-  else signal.addEventListener('abort', give, { once: true });
-  return promise;
+/** A started attempt: everything needed to compose the mail and to activate the key. */
+type Attempt = {
+  key: ApiKey;
+  owner: Owner;
+  address: string;
+  number: number;
+  by: Actor;
+  grant: DecidedGrant;
+  /** The key that this one replaces, as it will be after the activation. */
+  predecessor: Predecessor | null;
+  /** When the lease ends, on the monotonic clock. */
+  leaseOverMs: number;
+  /** Until when its mail may begin, on the same clock: a later one could outlast the lease. */
+  mailUntilMs: number;
+};
+
+/** Step 1: checks everything, stores the grant and the address, raises the fence and opens the attempt. */
+export function beginAttempt(deps: Deps, input: { identifier: string; grant: Grant; by: Actor }): Attempt {
+  return writeNow(deps, (tx, nowMs) => {
+    const key = readKey(tx, input.identifier);
+    const { number, abandoned } = requireOpenable(tx, key, nowMs, input.by);
+    const act = { by: input.by, atMs: nowMs };
+    if (abandoned !== null) {
+      closeAttempts(tx, key.identifier, 'not confirmed');
+      addKeyEvent(tx, key, act, 'approval not confirmed', { attempt: abandoned });
+    }
+    const { owner, address } = requireOwner(tx, key);
+    const grant = decideGrant({ ...deps, db: tx }, key, input.grant, nowMs);
+    tx.update(apiKeys).set({ attemptNumber: number }).where(eq(apiKeys.identifier, key.identifier)).run();
+    tx.insert(keyAttempts)
+      .values({
+        identifier: key.identifier,
+        number,
+        by: input.by.name,
+        byKind: input.by.kind,
+        startedAt: nowMs,
+        leaseEndsAt: nowMs + deps.approvalLeaseMs,
+        address,
+        permissions: grant.permissions,
+        rateLimits: grant.rateLimits,
+        expiresAt: grant.expiresAtMs,
+        retireOldAt: grant.retireOldAtMs,
+        result: 'open',
+      })
+      .run();
+    addKeyEvent(tx, key, act, 'approval started', { attempt: number });
+    const predecessor = predecessorOf(tx, key, grant.retireOldAtMs, nowMs);
+    const begunMs = deps.clock.monotonicMs();
+    const leaseOverMs = begunMs + deps.approvalLeaseMs;
+    const mailUntilMs = begunMs + APPROVAL_LEASE_MS / 2;
+    return { key, owner, address, number, by: input.by, grant, predecessor, leaseOverMs, mailUntilMs };
+  });
+}
+
+/** Throws if the key can't be approved now, or is unlike the one that was shown to `by`. */
+function requireOpenable(db: Db | Tx, key: ApiKey, nowMs: number, by?: Actor) {
+  const standing = approvable(db, key);
+  const decision = decideBegin(standing, nowMs);
+  if (decision.kind === 'taken') {
+    const { by: name, byKind, startedAt, leaseEndsAt } = standing.openBy as StoredAttempt;
+    throw new AppError(
+      'try_later',
+      `${actorText({ kind: byKind, name }, 'operator')} has been approving key ${key.identifier} since ${isoTime(startedAt)}; if that attempt has crashed, try again after ${isoTime(leaseEndsAt)}.`,
+    );
+  }
+  if (by !== undefined) refuseUnlikeKey(db, key.identifier, by);
+  if (decision.kind === 'begin') return decision;
+  throw new AppError('refused', `Key ${key.identifier} is ${stateAt(key, nowMs)}; only pending keys can be approved.`);
+}
+
+function requireOwner(db: Db | Tx, key: ApiKey): { owner: Owner; address: string } {
+  const owner = readOwner(db, key);
+  if (owner === null) throw new AppError('not_found', `The profile of key ${key.identifier} no longer exists.`);
+  return { owner, address: reachableAddress(owner) };
+}
+
+/** Throws if {@link beginAttempt} would refuse this key now. Returns its owner's e-mail address. */
+export function checkOpenable(deps: Deps, identifier: string): string {
+  const key = readKey(deps.db, identifier);
+  requireOpenable(deps.db, key, deps.clock.nowMs());
+  return requireOwner(deps.db, key).address;
 }
 
 /** Step 2. */
@@ -116,6 +197,19 @@ function mailSecret({ config }: Deps, mailer: Mailer, attempt: Attempt, secret: 
   });
 }
 
+/** The result for a mail that was not accepted; the reason is a sentence for admins, without e-mail addresses and secrets. */
+type NotAccepted = Exclude<Delivery, { outcome: 'accepted' }>;
+
+/** Resolves when the signal is aborted; then it is unknown whether the mail arrives. */
+function givenUp(signal: AbortSignal): Promise<NotAccepted> {
+  const { promise, resolve } = Promise.withResolvers<NotAccepted>();
+  const reason = 'The server was stopped before the mail was confirmed, so it may or may not arrive.';
+  const give = () => resolve({ outcome: 'unknown', reason });
+  if (signal.aborted) give();
+  else signal.addEventListener('abort', give, { once: true });
+  return promise;
+}
+
 /** Closes an attempt whose mail was not accepted. Returns what to tell the admin. */
 async function unsent(deps: Deps, attempt: Attempt, delivery: NotAccepted): Promise<AppError> {
   const { identifier } = attempt.key;
@@ -137,9 +231,40 @@ async function unsent(deps: Deps, attempt: Attempt, delivery: NotAccepted): Prom
 }
 
 /**
- * Step 3: stores the hash. Returns false if the attempt was voided while the mail was on its way. Waits for the database's lock
- * for the rest of the lease, since only this makes the mailed secret work; once the signal is aborted, it tries once. What it
- * writes is tried once: it is unknown whether a commit that failed was undone.
+ * Closes an attempt whose mail was not accepted, and adds the reason to the key's history. Returns false, without writing, if
+ * the attempt was voided. Throws what `write` throws.
+ */
+function closeAttempt(deps: Deps, attempt: Attempt, delivery: NotAccepted): boolean {
+  const { outcome, reason } = delivery;
+  const isTemporary = outcome === 'refused' && !delivery.permanent;
+  return write(deps.db, (tx) => {
+    const key = readKey(tx, attempt.key.identifier);
+    const result = closingResult(approvable(tx, key), attempt.number, outcome);
+    if (result === null) return false;
+    closeAttempts(tx, key.identifier, result);
+    const act = { by: attempt.by, atMs: deps.clock.nowMs() };
+    const event = result === 'refused' ? 'approval refused' : 'approval not confirmed';
+    addKeyEvent(tx, key, act, event, { attempt: attempt.number, reason, ...(isTemporary && { isTemporary }) });
+    return true;
+  });
+}
+
+/** Whether the attempt was not voided so far; also true if the database can't be read. */
+function isOpenStill({ db }: Pick<Deps, 'db'>, { key: { identifier }, number }: Attempt): boolean {
+  try {
+    return mayActivate(approvable(db, readKey(db, identifier)), number);
+  } catch {
+    return true;
+  }
+}
+
+/** How long each try to begin the last transaction waits; between two of them the lease and the signal are looked at. */
+const TRY_MS = 250;
+
+/**
+ * Step 3. Returns false if the attempt was voided while the mail was on its way. Waits for the database's lock for the rest of
+ * the lease, since only this makes the mailed secret work; once the signal is aborted, it tries once. What it writes is tried
+ * once: it is unknown whether a commit that failed was undone.
  */
 async function activate(deps: Deps, attempt: Attempt, secretHash: Uint8Array, signal: AbortSignal): Promise<boolean> {
   let hasBegun = false;
@@ -163,6 +288,25 @@ async function activate(deps: Deps, attempt: Attempt, secretHash: Uint8Array, si
   }
 }
 
+/**
+ * Stores the hash, makes the key Active and retires the key that it replaces as granted. Returns false, without writing, if the
+ * attempt was voided.
+ */
+function activateKey(deps: Deps, attempt: Attempt, secretHash: Uint8Array): boolean {
+  return write(deps.db, (tx) => {
+    const key = readKey(tx, attempt.key.identifier);
+    if (!mayActivate(approvable(tx, key), attempt.number)) return false;
+    const { permissions, rateLimits, expiresAtMs, retireOldAtMs } = attempt.grant;
+    const also = { permissions, rateLimits, expiresAt: expiresAtMs, secretHash: Buffer.from(secretHash) };
+    closeAttempts(tx, key.identifier, 'accepted');
+    const act = { by: attempt.by, atMs: deps.clock.nowMs() };
+    const retiresOldAt = retirePredecessor(tx, key, retireOldAtMs, act);
+    const detail = { attempt: attempt.number, ...(retiresOldAt !== null && { retiresOldAt }) };
+    moveKey(tx, key, 'approve', act, { also, detail });
+    return true;
+  });
+}
+
 /** What to tell the admin if the attempt was voided while the mail was on its way. */
 function voided(deps: Deps, { key: { identifier }, owner, number }: Attempt, reason = ''): AppError {
   const event = endOfAttempt(keyHistory(deps, identifier), number)?.event;
@@ -176,3 +320,36 @@ function voided(deps: Deps, { key: { identifier }, owner, number }: Attempt, rea
   const sentence = `While the mail was on its way, ${what}: the secret in that mail will never work. Key ${identifier} is now ${state}; see "profilectl keys show ${identifier}".`;
   return new AppError('refused', `${reason} ${sentence}`.trimStart());
 }
+
+/** The outcome of an attempt to approve a key. */
+export type AttemptOutcome = NonNullable<KeyView['attempt']> & {
+  /** The entry of the history that ended it; undefined while it is open, and after a crash. */
+  end: HistoryView | undefined;
+  /** Why the mail was not accepted; undefined if it was, or if the viewer is an owner. */
+  reason: string | undefined;
+  /** Whether the mail server's error was temporary. */
+  isTemporary: boolean;
+};
+
+/** The outcome of the latest attempt to approve a key, from the key and its history alone; null if there was none. */
+export function outcomeOf(
+  { attempt }: Pick<KeyView, 'attempt'>,
+  history: readonly HistoryView[],
+): AttemptOutcome | null {
+  if (attempt === null) return null;
+  const end = endOfAttempt(history, attempt.number);
+  const detail = UNSENT.some((event) => event === end?.event) ? end?.detail : null;
+  return { ...attempt, end, reason: detail?.reason, isTemporary: detail?.isTemporary === true };
+}
+
+/** The first entry after the start of an attempt that closed it, made the key Active or voided it. */
+function endOfAttempt(history: readonly HistoryView[], attempt: number): HistoryView | undefined {
+  const start = history.findIndex(({ event, detail }) => event === 'approval started' && detail?.attempt === attempt);
+  return history
+    .slice(start + 1)
+    .find(({ event, detail }) => ENDS.includes(event) && (detail?.attempt ?? attempt) === attempt);
+}
+
+const UNSENT = ['approval refused', 'approval not confirmed'] as const;
+
+const ENDS: readonly HistoryView['event'][] = [MOVES.approve.event, ...UNSENT, ...VOIDING_EVENTS];

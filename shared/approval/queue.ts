@@ -3,8 +3,7 @@ import type { Deps } from '../deps.ts';
 import { faultOf } from '../errors.ts';
 import { countKeysBeside, countPending, listKeys } from '../keys/list.ts';
 import { type KeyView, showKey } from '../keys/view.ts';
-import { refuseWithoutMail } from './approve.ts';
-import { checkOpenable } from './attempt.ts';
+import { checkOpenable, refuseWithoutMail } from './approve.ts';
 
 /** A request in the queue. */
 export type Queued = {

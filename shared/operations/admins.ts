@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { beginApproval, refuseWithoutMail } from '../approval/approve.ts';
-import { checkOpenable } from '../approval/attempt.ts';
+import { beginApproval, checkOpenable, refuseWithoutMail } from '../approval/approve.ts';
 import { FIELDS, GRANT, KEY_CHANGE, OPTIONAL_REASON } from '../keys/fields.ts';
 import { usualRateLimits } from '../keys/grant.ts';
 import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';

@@ -1,4 +1,4 @@
-import { type AttemptOutcome, outcomeOf } from '../../../shared/approval/attempt.ts';
+import { type AttemptOutcome, outcomeOf } from '../../../shared/approval/approve.ts';
 import { choiceFault, readQueued } from '../../../shared/approval/queue.ts';
 import { faultOf } from '../../../shared/errors.ts';
 import type { VOIDING_EVENTS } from '../../../shared/keys/key.ts';

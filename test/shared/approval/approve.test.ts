@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { outcomeOf } from '../../../shared/approval/attempt.ts';
+import { outcomeOf } from '../../../shared/approval/approve.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { openDatabase, SERVING_TIMEOUT_MS } from '../../../shared/files/open.ts';
 import { MOVES, VOIDING_CHANGES, VOIDING_EVENTS } from '../../../shared/keys/key.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { realpathSync } from 'node:fs';
-import { beginAttempt } from '../../../shared/approval/attempt.ts';
+import { beginAttempt } from '../../../shared/approval/approve.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { isVacuumWanted, vacuumDatabase } from '../../../shared/files/disk.ts';
