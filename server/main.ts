@@ -1,7 +1,7 @@
 import { closeReader } from '../shared/db/reader.ts';
 import type { Deps } from '../shared/deps.ts';
 import { diskWarning } from '../shared/files/disk.ts';
-import { lockForServing } from '../shared/files/open.ts';
+import { takeServerLock } from '../shared/files/open.ts';
 import { createApp, createService } from './app.ts';
 import { stopBackground } from './background.ts';
 import { refuseUncaught, refuseUnroutable } from './http/every-request.ts';
@@ -50,7 +50,7 @@ export type ServerOptions = {
 export async function startServer(deps: Deps, options: ServerOptions = {}): Promise<RunningServer> {
   const { config, clock } = deps;
   const output = options.log ?? openLogOutput(STDOUT);
-  const lock = lockForServing(config.databasePath);
+  const lock = takeServerLock(config.databasePath);
   const log = createLog(config.logLevel, clock.nowMs, output.write);
   const warning = diskWarning(config.databasePath);
   if (warning !== null) log.event('warn', warning);

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+
 /** The kinds of actors, as stored with each action. */
 export const ACTOR_KINDS = ['operator', 'admin', 'owner', 'backend', 'service'] as const;
 

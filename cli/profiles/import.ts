@@ -53,7 +53,7 @@ async function importCommand(file: string, options: Options, command: Command): 
   lowerPriority();
   if (file === '-' && process.stdin.isTTY)
     notice('Reading lines from the terminal; press Ctrl-D on an empty line to finish.');
-  // Db first, so that no database is created if the file can't be read.
+  // Opened first, so that no database is created if the file can't be read.
   const source = await openSource(file, process.stdin);
   const isNew = !existsSync(configOf(globalsOf(command)).databasePath);
   await withContext(command, 'fill', async (context) => {

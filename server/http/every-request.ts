@@ -34,8 +34,8 @@ export function requestState(service: Service) {
 }
 
 /** {@link requestState} for requests whose refusals are JSON. */
-function everyRequest(service: Service) {
-  return new Elysia({ name: 'every-request' })
+function jsonRefusals(service: Service) {
+  return new Elysia({ name: 'json-refusals' })
     .use(requestState(service))
     .onError(({ error, state, set }) => {
       // Only if the state itself could not be made; the listener answers then.
@@ -58,7 +58,7 @@ export function transport(service: Service) {
 
 function makeTransport(service: Service) {
   return new Elysia({ name: 'transport' })
-    .use(everyRequest(service))
+    .use(jsonRefusals(service))
     .onBeforeHandle(({ request, path, state }) => {
       checkTransport(service.transport, request, path, state.peer);
     })

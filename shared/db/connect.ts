@@ -52,13 +52,13 @@ export function isInTransaction(db: Db): db is Tx {
 // would compile the others again and again.
 Database.MAX_QUERY_CACHE_SIZE = 200;
 
-const BARE_BUSY_TIMEOUT_MS = 10_000;
+const BUSY_TIMEOUT_MS = 10_000;
 
 /**
  * Opens an existing file without checking its schema or changing its journal mode: for copies, backups, and a database
  * that a restore will replace.
  */
-export function openBare(path: string, access: 'read' | 'write', busyTimeoutMs = BARE_BUSY_TIMEOUT_MS): Sqlite {
+export function openAsItIs(path: string, access: 'read' | 'write', busyTimeoutMs = BUSY_TIMEOUT_MS): Sqlite {
   const sqlite = new Database(path, { readonly: access === 'read', readwrite: access === 'write', strict: true });
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   sqlite.run('PRAGMA trusted_schema = OFF');

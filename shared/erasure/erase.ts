@@ -1,7 +1,8 @@
 import { and, eq } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
-import type { Tx } from '../db/connect.ts';
-import { noteErasedProfile, noteErasure } from '../db/facts.ts';
+import { DAY_MS } from '../clock.ts';
+import type { Sqlite, Tx } from '../db/connect.ts';
+import { storeFact } from '../db/facts.ts';
 import { apiKeys, events, keyAttempts } from '../db/schema.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
@@ -24,9 +25,8 @@ export function eraseProfile(
     const { username } = readProfile(tx, id);
     const nowMs = deps.clock.nowMs();
     eraseById(tx, id, by, nowMs);
-    noteErasedProfile(deps.db.$client, id, { atMs: nowMs, nowMs });
-    noteErasure(deps.db.$client);
-    addEvent(tx, { by, atMs: nowMs }, { subject: 'profile', event: 'erased' });
+    keepErasedId(tx.$client, id, { atMs: nowMs, nowMs });
+    completeErasures(tx, 1, { by, atMs: nowMs });
     return { id, username };
   });
 }
@@ -45,21 +45,28 @@ export function eraseProfiles(
     let count = 0;
     for (const { uid, atMs } of erasures) {
       if (eraseById(tx, uid, by, nowMs)) count++;
-      noteErasedProfile(db.$client, uid, { atMs, nowMs });
+      keepErasedId(tx.$client, uid, { atMs, nowMs });
     }
-    noteErasure(db.$client);
-    if (count > 0) addErasures(tx, count, { by, atMs: nowMs });
+    completeErasures(tx, count, { by, atMs: nowMs });
   });
 }
 
-/** Adds the entry of the log for the profiles that a transaction erased. */
-export function addErasures(tx: Tx, count: number, act: Act): void {
+/**
+ * Completes a transaction that erased so many profiles: adds the entry of the log, and records that a VACUUM is wanted. SQLite
+ * overwrites deleted rows (secure_delete), but when it moved rows between pages earlier, it may have left copies in unused parts
+ * of other pages, and only a VACUUM writes a file without them.
+ */
+export function completeErasures(tx: Tx, count: number, act: Act): void {
+  if (count === 0) return;
+  // Another value each time, so that a VACUUM that runs meanwhile does not count for this erasure.
+  storeFact(tx.$client, 'vacuum wanted', crypto.randomUUID());
   addEvent(tx, act, { subject: 'profile', event: 'erased', ...(count > 1 && { data: { count } }) });
 }
 
 /**
- * Erases a profile by its id, inside a transaction in which the caller has to call `noteErasedProfile` for it, and once
- * `noteErasure`. Returns false if no profile has this id.
+ * Erases a profile by its id, inside a transaction in which the caller has to call {@link keepErasedId} for it, and once
+ * {@link completeErasures}. What hangs on the row goes with it, by the foreign keys of `drizzle/0001.sql`: names, sign-ins,
+ * tickets, mails. Returns false if no profile has this id.
  */
 export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean {
   eraseKeysOfProfile(tx, id, by, nowMs);
@@ -97,4 +104,32 @@ function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number)
       .run();
     addKeyEvent(tx, { ...key, profileId: null }, act, 'erased');
   }
+}
+
+// The ids of erased profiles, which are kept so that importing older data does not restore them.
+
+/** How long the id of an erased profile is kept. An import is refused if its data was read longer ago (`readAsOf`). */
+export const KEPT_AFTER_ERASURE_MS = 40 * DAY_MS;
+
+/**
+ * Records that the profile with this id was erased at `atMs`. Call inside a transaction, whose time is `nowMs`. A stored time
+ * later than `nowMs` comes from a clock that was ahead, and is replaced.
+ */
+export function keepErasedId(sqlite: Sqlite, id: number, { atMs, nowMs }: { atMs: number; nowMs: number }): void {
+  sqlite
+    .query(
+      `INSERT INTO erased_profiles (id, at) VALUES (?, ?)
+         ON CONFLICT (id) DO UPDATE SET at = iif(at > ?, excluded.at, max(at, excluded.at))`,
+    )
+    .run(id, atMs, nowMs);
+}
+
+/** How many rows one transaction deletes at most, because it blocks requests that write. */
+const MAX_ROWS_PER_STEP = 2_000;
+
+/** Deletes some ids of profiles that were erased more than 40 days ago. Returns whether more may be left. */
+export function dropErasedProfiles(sqlite: Sqlite, nowMs: number): boolean {
+  const drop = 'DELETE FROM erased_profiles WHERE id IN (SELECT id FROM erased_profiles WHERE at < ? LIMIT ?)';
+  const { changes } = sqlite.query(drop).run(nowMs - KEPT_AFTER_ERASURE_MS, MAX_ROWS_PER_STEP);
+  return changes === MAX_ROWS_PER_STEP;
 }

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rm
 import { basename, dirname, join, resolve } from 'node:path';
 import { userName } from '../actor.ts';
 import { isoTime, systemClock } from '../clock.ts';
-import { beginSnapshot, type Db, openBare, type Sqlite } from '../db/connect.ts';
+import { beginSnapshot, type Db, openAsItIs, type Sqlite } from '../db/connect.ts';
 import { readFact, storeFact } from '../db/facts.ts';
 import { databaseFault, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { databaseFiles, realPath } from '../db/file.ts';
@@ -21,7 +21,7 @@ export type Verified = { bytes: number; profiles: number; keys: number; schema: 
  */
 export function verifyFile(path: string, access: 'read' | 'write', name = path): Verified {
   return withFault(name, name, () => {
-    using sqlite = openBare(path, access);
+    using sqlite = openAsItIs(path, access);
     if (schemaState(sqlite, name) === 'new')
       throw fileRefusal(`${name} is not a Profile Lookup database: it is empty.`);
     const [damage] = damages(sqlite);
@@ -82,7 +82,7 @@ export function copyDatabase(sqlite: Sqlite, target: string, onStep: (step: 'cop
     try {
       closeSync(openSync(unfinished, 'wx', 0o600));
     } catch (error) {
-      throw (error as { code?: string }).code === 'EEXIST' ? isUnfinished(unfinished) : error;
+      throw (error as { code?: string }).code === 'EEXIST' ? unfinishedCopy(unfinished) : error;
     }
     try {
       const verified = copyInto(sqlite, unfinished, sqlite.filename, onStep);
@@ -125,7 +125,7 @@ export function removeUnfinished(unfinished: string): void {
 
 /** Changes a copy that nobody else has open. Nothing is on the disk before the caller's {@link syncPath}. */
 export function withCopy<T>(unfinished: string, act: (copy: Sqlite) => T): T {
-  using copy = openBare(unfinished, 'write');
+  using copy = openAsItIs(unfinished, 'write');
   copy.run('PRAGMA journal_mode = MEMORY');
   copy.run('PRAGMA synchronous = OFF');
   return act(copy);
@@ -152,7 +152,7 @@ export function readLastBackup(sqlite: Sqlite): LastBackup | null {
 export function copyBeforeMigration(path: string, applied: number): string {
   const target = `${realPath(path)}.before-schema-${applied + 1}-${fileTime()}`;
   // The caller's connection is inside a transaction, where SQLite refuses VACUUM, so the copy needs its own connection.
-  using sqlite = openBare(path, 'read');
+  using sqlite = openAsItIs(path, 'read');
   copyDatabase(sqlite, target, () => {});
   return target;
 }
@@ -173,7 +173,7 @@ function refuseExisting(path: string): void {
   }
 }
 
-function isUnfinished(path: string): AppError {
+function unfinishedCopy(path: string): AppError {
   return fileRefusal(
     `${path} exists: another backup of this name is being made, or one was killed. If none is running, remove that file and try again.`,
   );

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Db, leaveLogAlone, openBare, openFile, orClose, type Sqlite, withTables } from '../db/connect.ts';
+import { type Db, leaveLogAlone, openAsItIs, openFile, orClose, type Sqlite, withTables } from '../db/connect.ts';
 import { databaseFault, guardDatabase } from '../db/faults.ts';
 import { foreignOwner, makeFileLike, realPath } from '../db/file.ts';
 import { MIGRATIONS, migrate, type SchemaState, schemaState } from '../db/migrate.ts';
@@ -86,12 +86,12 @@ function lockPathOf(databasePath: string): string {
 /**
  * Takes the lock until the result is closed or the process ends. Throws `refused` if another server holds it.
  */
-export function lockForServing(databasePath: string): { close: () => void } {
+export function takeServerLock(databasePath: string): { close: () => void } {
   const path = lockPathOf(databasePath);
   return guardDatabase(path, () => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     makeFileLike(dirname(path), path);
-    const lock = openBare(path, 'write', 0);
+    const lock = openAsItIs(path, 'write', 0);
     try {
       // Nothing is ever written to the file, so it needs no journal beside it.
       lock.run('PRAGMA journal_mode = MEMORY');
@@ -118,7 +118,7 @@ export function isServed(databasePath: string): boolean {
   const path = lockPathOf(databasePath);
   let lock: Sqlite | null = null;
   try {
-    lock = openBare(path, 'read', 0);
+    lock = openAsItIs(path, 'read', 0);
     lock.query('SELECT 1 FROM sqlite_schema').get();
     return false;
   } catch (error) {

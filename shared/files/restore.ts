@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { eq, inArray } from 'drizzle-orm';
 import type { Actor } from '../actor.ts';
 import { systemClock } from '../clock.ts';
-import { type Db, openBare, type Sqlite, type Tx, withTables } from '../db/connect.ts';
+import { type Db, openAsItIs, type Sqlite, type Tx, withTables } from '../db/connect.ts';
 import { databaseFault, guardDatabase, hasFailedOnDisk, isDamage } from '../db/faults.ts';
 import { giveToOwnerOf, realPath } from '../db/file.ts';
 import { APPLICATION_ID, migrate } from '../db/migrate.ts';
@@ -18,7 +18,7 @@ import { type QuotaRow, readQuotaRows, replaceQuotaRows } from '../limits/stored
 import type { MailConfig } from '../mail/outbox.ts';
 import { setBanned } from '../profiles/apply.ts';
 import { copyInto, fileTime, removeUnfinished, syncPath, type Verified, verifyFile, withCopy } from './copy.ts';
-import { lockForServing } from './open.ts';
+import { takeServerLock } from './open.ts';
 
 /** A restore that is ready to run: the backup is intact, and no server can start until `release`. */
 type Restore = {
@@ -40,7 +40,7 @@ export type Restored = Kept & { replaced: { path: string; isReadable: boolean } 
  */
 export function prepareRestore(databasePath: string, file: string, config: MailConfig): Restore {
   const path = guardDatabase(databasePath, () => refuseItself(databasePath, file));
-  const lock = guardDatabase(path, () => lockForServing(path));
+  const lock = takeServerLock(path);
   try {
     return {
       source: verifyFile(file, 'read'),
@@ -74,7 +74,7 @@ function replaceDatabase(path: string, file: string, by: Actor, config: MailConf
   closeSync(openSync(unfinished, 'wx', 0o600));
   let old: OldDatabase | null = null;
   try {
-    using source = openBare(file, 'read');
+    using source = openAsItIs(file, 'read');
     copyInto(source, unfinished, file);
     old = existsSync(path) ? lockOld(path) : null;
     const ended = old?.ended ?? null;
@@ -105,7 +105,7 @@ type OldDatabase = { lock: Sqlite | null; ended: Ended | null };
  */
 function lockOld(path: string): OldDatabase {
   const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  const old = openBare(path, 'write');
+  const old = openAsItIs(path, 'write');
   try {
     const id = (old.query('PRAGMA application_id').get() as { application_id: number }).application_id;
     if (id !== APPLICATION_ID && id !== 0) {

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { and, asc, eq, gt, lte } from 'drizzle-orm';
 import { DAY_MS, isoTime } from '../clock.ts';
 import { certificateWarning } from '../config/check.ts';
 import { looseModes } from '../config/files.ts';
@@ -8,8 +9,8 @@ import type { Db } from '../db/connect.ts';
 import { readFact } from '../db/facts.ts';
 import { realPath } from '../db/file.ts';
 import { MIGRATIONS } from '../db/migrate.ts';
+import { apiKeys } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
-import { expiringKeys } from '../keys/record.ts';
 import { type MailStatus, mailWarnings, readMailStatus } from '../mail/delivery.ts';
 import { type LastImport, readLastImport } from '../profiles/import/report.ts';
 import { MAILS_PER_HOUR } from '../sign-in/codes.ts';
@@ -139,6 +140,18 @@ function keptWarning(path: string): string {
 function queueWarning(oldestAt: number | null, nowMs: number): string[] {
   const days = oldestAt === null ? 0 : Math.floor((nowMs - oldestAt) / DAY_MS);
   return days < PATIENCE_DAYS ? [] : [`A request has been waiting for a decision for ${days} days.`];
+}
+
+/** The identifiers of the Active keys that expire within `durationMs` from now, the next one first. */
+function expiringKeys(db: Db, nowMs: number, durationMs: number): string[] {
+  const { identifier, state, expiresAt } = apiKeys;
+  const keys = db
+    .select({ identifier })
+    .from(apiKeys)
+    .where(and(eq(state, 'Active'), gt(expiresAt, nowMs), lte(expiresAt, nowMs + durationMs)))
+    .orderBy(asc(expiresAt))
+    .all();
+  return keys.map((key) => key.identifier);
 }
 
 function expiryWarning(db: Db, nowMs: number): string[] {

@@ -90,7 +90,7 @@ export function attemptResultAt(result: AttemptResult, leaseEndsAtMs: number, no
 /** The parts of a key that the approval protocol depends on. */
 export type Approvable = {
   state: StoredState;
-  /** Raised by every approval, rejection, withdrawal and revocation. */
+  /** Raised by every approval, rejection, withdrawal and revocation, and by what voids an open attempt. */
   attemptNumber: number;
   /** The attempt that has no result yet. */
   open: { number: number; startedAt: number; leaseEndsAt: number } | null;

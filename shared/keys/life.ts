@@ -40,7 +40,7 @@ import {
   refuseUnlikeKey,
   slotHolders,
 } from './record.ts';
-import { noteSearched } from './search.ts';
+import { storeSearchTexts } from './search.ts';
 import { identifierOfSecret, newIdentifier, secretMatches } from './secret.ts';
 
 // Everything in the life of a key except its approval (`shared/approval/`). Each function checks the rules, changes the database
@@ -90,7 +90,7 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
       .returning()
       .get();
     const act = { by: request.by, atMs: nowMs };
-    noteSearched(tx, owner.id);
+    storeSearchTexts(tx, owner.id);
     addKeyEvent(tx, key, act, 'requested', successorOf === null ? undefined : { successorOf });
     const { identifier } = key;
     const sentenceOf = (about: string) => `A request is waiting for a decision: ${about}.`;
@@ -136,7 +136,7 @@ export function editKey(deps: Deps, input: { identifier: string; name: string; b
     if (key.name === name) return { identifier, mailIds: [], warning: ALREADY_SO };
     if (by.kind !== 'operator') refuseManyToday(tx, readOwnerById(tx, profileId), 'edited', nowMs);
     tx.update(apiKeys).set({ name }).where(eq(apiKeys.identifier, identifier)).run();
-    noteSearched(tx, profileId);
+    storeSearchTexts(tx, profileId);
     addKeyEvent(tx, key, { by, atMs: nowMs }, 'edited', { nameBefore: key.name, nameAfter: name });
     return { identifier, mailIds: [], warning: null };
   });

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, lte, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Actor, Person } from '../actor.ts';
 import { type Db, preparedOnce, type Tx } from '../db/connect.ts';
 import type { EventData, KeyEventName } from '../db/schema.ts';
@@ -92,18 +92,6 @@ export function slotHolders(db: Db | Tx, profileId: number, nowMs: number): ApiK
     .filter((key) => stateAt(key, nowMs) !== 'expired');
 }
 
-/** The identifiers of the Active keys that expire within `durationMs` from now, the next one first. */
-export function expiringKeys(db: Db, nowMs: number, durationMs: number): string[] {
-  const { identifier, state, expiresAt } = apiKeys;
-  const keys = db
-    .select({ identifier })
-    .from(apiKeys)
-    .where(and(eq(state, 'Active'), gt(expiresAt, nowMs), lte(expiresAt, nowMs + durationMs)))
-    .orderBy(asc(expiresAt))
-    .all();
-  return keys.map((key) => key.identifier);
-}
-
 /** Appends to a key's history, and draws its revision anew; returns the entry's id. */
 export function addKeyEvent(
   tx: Tx,
@@ -190,7 +178,7 @@ export function checkSight(
   } else if (typeof about.profile === 'string' && isOthers(findProfile(db, about.profile).id)) throw noSuchProfile();
 }
 
-// A decision applies only to what was shown. Each change of a key draws its revision anew (`addEvent`). Pages and commands show
+// A decision applies only to what was shown. Each change of a key draws its revision anew (`addKeyEvent`). Pages and commands show
 // a key with it, send it back, and the transaction that writes compares.
 
 /**

@@ -10,7 +10,7 @@ type Searched = { identifier: string; email: string | null; texts: string };
  * Stores what admins find the keys of a profile by, because SQLite can't ignore accents, and reading ten thousand profiles would
  * take a page 60 ms. Call it in every transaction that requests or renames a key, or changes names or address of its profile.
  */
-export function noteSearched(tx: Tx, profileId: number): void {
+export function storeSearchTexts(tx: Tx, profileId: number): void {
   const rows = tx.$client
     .query<Searched, [number]>(
       `SELECT identifier, email, concat_ws(char(10), identifier, api_keys.name, profile ->> 'displayName',

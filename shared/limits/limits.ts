@@ -47,7 +47,7 @@ export type Limits = {
   levelsOf: (key: LimitedKey) => Level[];
   /** The keys of which at most this share of a limit was left at their last request. */
   nearLimits: (share: number) => string[];
-  /** Whether something was spent since the last save. `isLast` also stores the time, if anything was ever spent. */
+  /** Whether something is to be saved: what was spent since, and by the last save also the time, if anything was ever spent. */
   hasChanges: (isLast?: boolean) => boolean;
   /** What was spent since the last save. A thousand keys take a few milliseconds. */
   changes: () => Changes;

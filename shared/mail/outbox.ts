@@ -1,10 +1,10 @@
 import { and, eq, gte, sql } from 'drizzle-orm';
-import type { Actor } from '../actor.ts';
 import { DAY_MS } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { preparedOnce, type Tx } from '../db/connect.ts';
 import { apiKeys, mails, profiles, WEBHOOK } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
+import type { Act } from '../events.ts';
 import { isMailAddress } from './address.ts';
 import type { Text } from './compose.ts';
 import { addressMail, signInNoticeMail } from './texts.ts';
@@ -17,8 +17,6 @@ export type MailConfig = Pick<
   Config,
   'adminEmails' | 'adminWebhook' | 'publicName' | 'publicUrl' | 'contact' | 'ownerPages' | 'adminPages'
 >;
-
-type Act = { by: Actor; atMs: number };
 
 /** A command sends its mails itself; meanwhile the server leaves them alone. */
 const HEAD_START_MS = 60_000;

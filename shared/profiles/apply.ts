@@ -1,13 +1,12 @@
 import type { Actor } from '../actor.ts';
 import type { Sqlite, Tx } from '../db/connect.ts';
-import { noteErasedProfile, noteErasure } from '../db/facts.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
-import { addErasures, eraseById } from '../erasure/erase.ts';
+import { completeErasures, eraseById, keepErasedId } from '../erasure/erase.ts';
 import { AppError } from '../errors.ts';
 import { addEvent } from '../events.ts';
 import { noteAddressChange, noteBan } from '../keys/life.ts';
-import { noteSearched } from '../keys/search.ts';
+import { storeSearchTexts } from '../keys/search.ts';
 import { isSameAddress } from '../mail/address.ts';
 import type { MailConfig } from '../mail/outbox.ts';
 import { exportProfile } from './export.ts';
@@ -164,7 +163,7 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
     released.delete(id);
     const isShownOtherwise =
       row.profile !== old.profile && (before ?? profileIn(held)).displayName !== profile.displayName;
-    if (isRenamed || isShownOtherwise || row.email !== old.email) noteSearched(tx, id);
+    if (isRenamed || isShownOtherwise || row.email !== old.email) storeSearchTexts(tx, id);
     if (!merge) remarkOn(line, held, row, remarks);
     if (old.email !== null && !isSameAddress(old.email, row.email)) {
       if (line.email === undefined) remarks.unaddressed++;
@@ -188,7 +187,7 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
     if (forbidden !== null) return refused(forbidden);
     released.delete(id);
     const isErased = eraseById(tx, id, by, nowMs);
-    if (isErased || confirms) noteErasedProfile(sqlite, id, { atMs: asOfMs ?? nowMs, nowMs });
+    if (isErased || confirms) keepErasedId(sqlite, id, { atMs: asOfMs ?? nowMs, nowMs });
     return isErased ? 'deleted' : 'notThere';
   }
 
@@ -203,11 +202,7 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
       return fields === null ? remove(tx, id, nowMs) : put(tx, fields, nowMs, remarks);
     },
     /** Call once at the end of a transaction in which lines erased so many profiles. */
-    noteErased: (tx: Tx, count: number, nowMs: number): void => {
-      if (count === 0) return;
-      noteErasure(sqlite);
-      addErasures(tx, count, { by, atMs: nowMs });
-    },
+    completeErasures: (tx: Tx, count: number, nowMs: number) => completeErasures(tx, count, { by, atMs: nowMs }),
     /** Frees the names and the auth ID of a profile for other lines, until its own next line is applied. */
     release: (id: number): void => {
       const held = heldOf(id);

@@ -2,7 +2,7 @@ import { test } from 'bun:test';
 import { DAY_MS } from '../../shared/clock.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { write } from '../../shared/db/write.ts';
-import { noteSearched } from '../../shared/keys/search.ts';
+import { storeSearchTexts } from '../../shared/keys/search.ts';
 import { issue, keyIn } from '../support/keys.ts';
 import { adminPages, signInOwner } from '../support/pages.ts';
 import { importLines } from '../support/profiles.ts';
@@ -70,7 +70,7 @@ test('pages', async () => {
     for (let at = 1; at < keys; at++) {
       if (at % (keys / PENDING) === 0) insertKeyAs(access.db, identifierOf(at), idOf(at), pending);
       else copyKey(access.db, active, identifierOf(at), idOf(at));
-      noteSearched(tx, idOf(at));
+      storeSearchTexts(tx, idOf(at));
     }
     access.db.$client.run(
       `WITH RECURSIVE days (ago) AS (SELECT 0 UNION ALL SELECT ago + 1 FROM days WHERE ago < ?)

@@ -155,7 +155,7 @@ export async function performFor<Input extends object, Output>(
 }
 
 /**
- * What an operation that ends or suspends an Active key breaks: its programs lose deps, with the number of today's
+ * What an operation that ends or suspends an Active key breaks: its programs lose access, with the number of today's
  * requests. Empty for other operations, and for a key that does not work anyway.
  */
 export async function whatStops(

@@ -1,10 +1,10 @@
 import type { Actor } from '../../actor.ts';
 import { DAY_MS, isoTime, parseIsoTime } from '../../clock.ts';
 import type { Tx } from '../../db/connect.ts';
-import { KEPT_AFTER_ERASURE_MS } from '../../db/facts.ts';
 import { databaseFault, guardDatabase } from '../../db/faults.ts';
 import { write, writeInTurns } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
+import { KEPT_AFTER_ERASURE_MS } from '../../erasure/erase.ts';
 import { AppError, isForOperator } from '../../errors.ts';
 import { keepLogShort } from '../../files/disk.ts';
 import type { MailConfig } from '../../mail/outbox.ts';
@@ -153,7 +153,7 @@ async function importLines(run: ImportRun, source: ImportSource) {
     parsed.push(entry);
     parsedBytes += entry.bytes;
     run.report.read(entry.id, entry.line?.dropped ?? []);
-    if (entry.id !== null) run.candidates?.name([entry.id]);
+    if (entry.id !== null) run.candidates?.keep([entry.id]);
   };
   const flush = async () => {
     let done = 0;
@@ -246,7 +246,7 @@ function applySome(run: ImportRun, entries: readonly Entry[]): number {
         if (line !== null && typeof outcome === 'object' && outcome.isHeld) held.add(line.id);
         if (clock.monotonicMs() >= untilMs) break;
       }
-      applier.noteErased(tx, outcomes.filter((outcome) => outcome === 'deleted').length, nowMs);
+      applier.completeErasures(tx, outcomes.filter((outcome) => outcome === 'deleted').length, nowMs);
     });
   } catch (error) {
     if (isFatal(run, error)) throw error;
@@ -373,7 +373,8 @@ async function applyTogether(run: ImportRun, tx: Tx, lines: readonly WaitingLine
     await takeTurns();
   }
   applier.endRelease();
-  if (outcomes.every(isApplied)) applier.noteErased(tx, outcomes.filter((one) => one === 'deleted').length, nowMs);
+  if (outcomes.every(isApplied))
+    applier.completeErasures(tx, outcomes.filter((one) => one === 'deleted').length, nowMs);
   else db.$client.run('ROLLBACK TO waiting');
   db.$client.run('RELEASE waiting');
   return { outcomes, remarks };
@@ -408,10 +409,10 @@ async function pruneRest(
           const one = candidates.next(asOfMs ?? nowMs, nowMs);
           isDone = one === null;
           if (one === null) break;
-          candidates.name([one.id]);
+          candidates.keep([one.id]);
           if (applier.apply(tx, deletionOf(one.id), nowMs, noRemarks()) === 'deleted') count++;
         }
-        applier.noteErased(tx, count, nowMs);
+        applier.completeErasures(tx, count, nowMs);
         return count;
       }),
     );

@@ -29,7 +29,8 @@ export function listCandidates(sqlite: Sqlite) {
   const next = sqlite.query<Candidate, [number, number]>(`SELECT id, revision ${erasable} ORDER BY id LIMIT 1`);
   return {
     before,
-    name: (ids: readonly number[]): void => {
+    /** Takes profiles off the list. */
+    keep: (ids: readonly number[]): void => {
       for (const id of ids) remove.run(id);
     },
     countLeft: (asOfMs: number, nowMs: number) => count.get(asOfMs, nowMs)?.left ?? 0,

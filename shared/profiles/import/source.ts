@@ -103,7 +103,7 @@ export function sourceFault(source: ImportSource, error: unknown): AppError | nu
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault';
   const what = nameOf(source);
   if (code === 'ENOENT' || code === 'ENOTDIR') return fileRefusal(`There is no file ${what}.`);
-  if (code === 'EISDIR') return isFolder(what);
+  if (code === 'EISDIR') return folderRefusal(what);
   if (code === 'ENOSPC') return fileRefusal('No space is left on the disk of the database.');
   return fileRefusal(`${what} can't be read (${code}).`, error);
 }
@@ -115,10 +115,10 @@ function checkSource(path: string): void {
   } catch (error) {
     throw sourceFault(path, error) ?? error;
   }
-  if (statSync(path).isDirectory()) throw isFolder(path);
+  if (statSync(path).isDirectory()) throw folderRefusal(path);
 }
 
-function isFolder(path: string): AppError {
+function folderRefusal(path: string): AppError {
   return fileRefusal(`${path} is a folder, not a file of JSON Lines.`);
 }
 
@@ -143,14 +143,14 @@ export async function withoutWaiting(source: ImportSource, databasePath: string)
  * if it can. `file` is its path, null for a stream.
  */
 export function formatFault(head: Uint8Array, file: string | null): string | null {
-  const isOther = (what: string, command: string) => {
+  const otherFormat = (what: string, command: string) => {
     const words = file === null ? command : `${command} ${command.startsWith('tr ') ? '< ' : ''}${shellWord(file)}`;
     return `${file ?? 'The input'} ${what}. Try: ${words} | profilectl profiles import -`;
   };
-  if (head[0] === 0x1f && head[1] === 0x8b) return isOther('is compressed with gzip', 'zcat');
+  if (head[0] === 0x1f && head[1] === 0x8b) return otherFormat('is compressed with gzip', 'zcat');
   const encoding = utf16Of(head);
-  if (encoding !== null) return isOther('is UTF-16, and JSON Lines are UTF-8', `iconv -f ${encoding} -t UTF-8`);
-  if (head[0] === 0x1e) return isOther('is a JSON sequence (jq --seq), not JSON Lines', "tr -d '\\036'");
+  if (encoding !== null) return otherFormat('is UTF-16, and JSON Lines are UTF-8', `iconv -f ${encoding} -t UTF-8`);
+  if (head[0] === 0x1e) return otherFormat('is a JSON sequence (jq --seq), not JSON Lines', "tr -d '\\036'");
   const end = head.lastIndexOf(LF);
   // A truncated line proves nothing, unless it is the only one.
   const text = new TextDecoder().decode(end === -1 ? head : head.subarray(0, end));
@@ -159,7 +159,7 @@ export function formatFault(head: Uint8Array, file: string | null): string | nul
   const separator = lines.some((line) => /^\s*[[{]/.test(line)) ? undefined : /[\t;,]/.exec(first)?.[0];
   if (separator === undefined) return null;
   const separated = separator === ',' ? '' : separator === '\t' ? ' --ifs tab' : " --ifs ';'";
-  return isOther('is CSV, not JSON Lines', `mlr --icsv${separated} --ojsonl cat`);
+  return otherFormat('is CSV, not JSON Lines', `mlr --icsv${separated} --ojsonl cat`);
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { openBare } from '../../../shared/db/connect.ts';
+import { openAsItIs } from '../../../shared/db/connect.ts';
 import { checkDatabase, readLastBackup } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
@@ -73,7 +73,7 @@ describe('db backup', () => {
     expect(tables.map((table) => countRows(deps.db, table))).toEqual([1, 1, 1]);
     const file = join(folder, 'copy.db');
     expect((await backup(file)).code).toBe(0);
-    using copy = openBare(file, 'read');
+    using copy = openAsItIs(file, 'read');
     for (const table of tables) expect(copy.query(`SELECT * FROM ${table}`).all()).toEqual([]);
     const bytes = readFileSync(file, 'latin1');
     // Once in the history.

@@ -3,7 +3,7 @@ import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findAdmin, listAdmins, removeAdmin } from '../../../shared/admins.ts';
 import { readConfig } from '../../../shared/config/config.ts';
-import { openBare } from '../../../shared/db/connect.ts';
+import { openAsItIs } from '../../../shared/db/connect.ts';
 import { write } from '../../../shared/db/write.ts';
 import { createDeps, type Deps } from '../../../shared/deps.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
@@ -109,7 +109,7 @@ const peopleIn = (db: string) =>
   );
 
 const statesIn = (db: string) => {
-  const sqlite = openBare(db, 'read');
+  const sqlite = openAsItIs(db, 'read');
   const keys = sqlite.query('SELECT identifier, state FROM api_keys').values() as [string, string][];
   const profiles = sqlite.query('SELECT username, banned FROM profiles ORDER BY id').values() as [string, number][];
   sqlite.close();
@@ -122,7 +122,7 @@ const statesIn = (db: string) => {
 test('what was ended since the backup stays ended, and is named', async () => {
   const { db, file, keys, mallory, token, laptop, kept, removed, restore } = world();
   const erasedAt = () => {
-    const sqlite = openBare(db, 'read');
+    const sqlite = openAsItIs(db, 'read');
     const rows = sqlite.query('SELECT id, at FROM erased_profiles WHERE id = 1').values();
     sqlite.close();
     return rows;
@@ -167,7 +167,7 @@ test('what was ended since the backup stays ended, and is named', async () => {
     expect(readLog(access.db, 4).entries.map(({ text }) => text)).toContain('Restored the database from a backup');
   });
   expect((await profilectl(['db', 'check', '--db', db])).code).toBe(0);
-  const sqlite = openBare(db, 'read');
+  const sqlite = openAsItIs(db, 'read');
   expect(sqlite.query('SELECT id, at, spent FROM key_quotas').values()).toEqual([[5, 7, SPENT]]);
   sqlite.close();
   // A second one finds nothing more to end.

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../shared/clock.ts';
-import { openBare, openFile } from '../../../shared/db/connect.ts';
+import { openAsItIs, openFile } from '../../../shared/db/connect.ts';
 import { migrate } from '../../../shared/db/migrate.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
@@ -197,7 +197,7 @@ describe('db restore', () => {
     const changed = (name: string, ...statements: string[]) => {
       const path = join(folder, name);
       copyFileSync(file, path);
-      const sqlite = openBare(path, 'write');
+      const sqlite = openAsItIs(path, 'write');
       for (const statement of statements) sqlite.run(statement);
       sqlite.close();
       return path;
@@ -240,7 +240,7 @@ describe('db restore', () => {
     const { words } = nextVersion();
     const done = await profilectl(['db', 'restore', file, '--yes', '--db', db], { program: words });
     expect(done.code).toBe(0);
-    const found = openBare(db, 'read');
+    const found = openAsItIs(db, 'read');
     expect(found.query('PRAGMA user_version').get()).toEqual({ user_version: NEXT_MIGRATIONS.length });
     found.close();
   });
@@ -267,7 +267,7 @@ describe('db restore', () => {
     [
       'a database without a table',
       (db: string) => {
-        const sqlite = openBare(db, 'write');
+        const sqlite = openAsItIs(db, 'write');
         sqlite.run('DROP TABLE erased_profiles');
         sqlite.close();
       },

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openBare } from '../../../shared/db/connect.ts';
+import { openAsItIs } from '../../../shared/db/connect.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { filledIn } from '../../support/forms.ts';
@@ -35,7 +35,7 @@ async function prepare() {
   const send = (server: ServerProcess, name: string) =>
     fetchPage(server, path, { method: 'POST', body: new URLSearchParams({ name, shown }), headers });
   const nameIn = (at: string) => {
-    const sqlite = openBare(at, 'write');
+    const sqlite = openAsItIs(at, 'write');
     const row = sqlite.query('SELECT name FROM api_keys').get();
     sqlite.close();
     return row;
@@ -58,7 +58,7 @@ test('a form that was open during a stop, a kill and a lock still works afterwar
   expect((await send(server, 'After a kill')).status).toBe(303);
   await expectForm(server);
 
-  const other = openBare(DATABASE_PATH, 'write');
+  const other = openAsItIs(DATABASE_PATH, 'write');
   other.run('BEGIN IMMEDIATE');
   const refused = await send(server, 'After <a> lock');
   expect([refused.status, refused.refusal]).toEqual([503, 'busy']);

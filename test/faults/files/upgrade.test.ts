@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { copyFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openBare, type Sqlite } from '../../../shared/db/connect.ts';
+import { openAsItIs, type Sqlite } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, schemaVersion } from '../../../shared/db/migrate.ts';
 import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { copyDatabase } from '../../../shared/files/copy.ts';
@@ -49,7 +49,7 @@ async function makeSample() {
 
 function schemaOf(path: string): number {
   // Opened for writing, because a transaction of a killed process has to be rolled back first.
-  const sqlite = openBare(path, 'write');
+  const sqlite = openAsItIs(path, 'write');
   const version = schemaVersion(sqlite);
   sqlite.close();
   return version;
@@ -65,7 +65,7 @@ function upgradeAndCheck(path: string) {
 
 /** Every row of the current version's tables, in its columns. */
 function rowsOf(sqlite: Sqlite): unknown[] {
-  const before = openBare(DATABASE, 'read');
+  const before = openAsItIs(DATABASE, 'read');
   const tables = before
     .query<{ name: string }, []>(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_sequence' ORDER BY name",
@@ -85,7 +85,7 @@ test('an upgraded database has the schema of a new one, and all rows unchanged',
   expect(upgradeAndCheck(path)).toMatchObject({ faults: [], profiles: 50, keys: KEY_STATES.length + 1 });
   expect(schemaOf(path)).toBe(NEXT_MIGRATIONS.length);
   const [before, after] = [DATABASE, path].map((file) => {
-    const sqlite = openBare(file, 'read');
+    const sqlite = openAsItIs(file, 'read');
     const rows = rowsOf(sqlite);
     sqlite.close();
     return rows;

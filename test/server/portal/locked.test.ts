@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { systemClock } from '../../../shared/clock.ts';
-import { openBare } from '../../../shared/db/connect.ts';
+import { openAsItIs } from '../../../shared/db/connect.ts';
 import { keyRevision } from '../../../shared/keys/record.ts';
 import { serverOn } from '../../support/http.ts';
 import { DESCRIPTION, request, waitingWhile } from '../../support/keys.ts';
@@ -31,7 +31,7 @@ async function lockedWorld() {
   const send = (path: string, form: Record<string, string>) =>
     fetchPage(server, path, { method: 'POST', headers, body: new URLSearchParams(form) });
   const hold = () => {
-    const other = openBare(deps.config.databasePath, 'write');
+    const other = openAsItIs(deps.config.databasePath, 'write');
     other.run('BEGIN IMMEDIATE');
     return () => {
       other.run('ROLLBACK');

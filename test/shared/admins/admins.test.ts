@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin, findAdmin, listAdmins, removeAdmin } from '../../../shared/admins.ts';
-import { openBare } from '../../../shared/db/connect.ts';
+import { openAsItIs } from '../../../shared/db/connect.ts';
 import { readLog } from '../../../shared/log.ts';
 import {
   beginPasskeySignIn,
@@ -171,7 +171,7 @@ describe('a link for registering a passkey', () => {
   test('is not used up while the database is locked', async () => {
     const access = world();
     const { address } = addAdmin(access, 'Grace', OPERATOR);
-    const other = openBare(access.config.databasePath, 'write');
+    const other = openAsItIs(access.config.databasePath, 'write');
     other.run('BEGIN IMMEDIATE');
     access.db.$client.run('PRAGMA busy_timeout = 0');
     const locked = await refusal(registerAt(access, address));

@@ -9,7 +9,7 @@ import { openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, migrate, schemaState } from '../../../shared/db/migrate.ts';
 import * as schema from '../../../shared/db/schema.ts';
 import { write } from '../../../shared/db/write.ts';
-import { isServed, lockForServing, openDatabase } from '../../../shared/files/open.ts';
+import { isServed, openDatabase, takeServerLock } from '../../../shared/files/open.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { NEXT_MIGRATIONS } from '../../support/machine.ts';
 import { tempFolder } from '../../support/world.ts';
@@ -138,17 +138,17 @@ test('only the owner can read new files, whatever the umask, and files with loos
 
 test('a second server for the same database is refused, but a look at whether one is running does not hinder it', () => {
   expect(isServed(path('lock'))).toBe(false);
-  const lock = lockForServing(path('lock'));
-  expect(() => lockForServing(path('lock'))).toThrow('is running on');
+  const lock = takeServerLock(path('lock'));
+  expect(() => takeServerLock(path('lock'))).toThrow('is running on');
   symlinkSync(path('lock'), join(folder, 'link.db'));
   openDatabase(path('lock'), 'serve').$client.close();
   lock.close();
-  const again = lockForServing(path('lock'));
-  expect(() => lockForServing(join(folder, 'link.db'))).toThrow('is running on');
+  const again = takeServerLock(path('lock'));
+  expect(() => takeServerLock(join(folder, 'link.db'))).toThrow('is running on');
   expect([1, 2].map(() => isServed(join(folder, 'link.db')))).toEqual([true, true]);
   again.close();
   expect(isServed(join(folder, 'link.db'))).toBe(false);
-  lockForServing(path('lock')).close();
+  takeServerLock(path('lock')).close();
 });
 
 test('a write that awaits inside its transaction is refused and rolled back, and a locked database throws "busy"', () => {

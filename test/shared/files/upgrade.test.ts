@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openBare, openFile } from '../../../shared/db/connect.ts';
+import { openAsItIs, openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, migrate } from '../../../shared/db/migrate.ts';
 import { copyBeforeMigration } from '../../../shared/files/copy.ts';
 import { openDatabase } from '../../../shared/files/open.ts';
@@ -118,7 +118,7 @@ test('the copy contains the committed data, and the upgrade holds the write lock
   const sqlite = openFile(path, 1000);
   sqlite.run('BEGIN IMMEDIATE');
   sqlite.run("INSERT INTO mark VALUES ('not yet')");
-  const copy = openBare(copyBeforeMigration(path, OLD), 'read');
+  const copy = openAsItIs(copyBeforeMigration(path, OLD), 'read');
   expect(copy.query('SELECT text FROM mark').all()).toEqual([{ text: 'as it was' }]);
   copy.close();
   sqlite.close();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openBare } from '../../../../shared/db/connect.ts';
+import { openAsItIs } from '../../../../shared/db/connect.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/profiles/line.ts';
@@ -359,7 +359,7 @@ describe('a batch', () => {
     const ring = (shift: number) =>
       Array.from({ length: 20 }, (_, at) => ({ id: at + 1, username: `u${(at + shift) % 20}` }));
     await importLines(deps, ring(0));
-    const other = openBare(deps.config.databasePath, 'read');
+    const other = openAsItIs(deps.config.databasePath, 'read');
     const names = other.query('SELECT username FROM profiles ORDER BY id');
     const before = names.values();
     let isDone = false;
