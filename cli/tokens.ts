@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ERASURES_PER_DAY } from '../shared/erasure/feed-policy.ts';
+import { ERASURES_PER_DAY } from '../shared/profiles/import/feed-policy.ts';
 import { addToken, findToken, listTokens, removeToken, type TokenView } from '../shared/tokens.ts';
 import { withContext } from './context.ts';
 import { counted, notice, print, printJson, table, timeCell } from './terminal/output.ts';

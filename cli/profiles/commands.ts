@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { eraseProfile } from '../../shared/erasure/erase.ts';
+import { eraseProfile } from '../../shared/erasure.ts';
 import { setBanned } from '../../shared/profiles/apply.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';
 import { findProfile, profileRevision, readProfile } from '../../shared/profiles/find.ts';

@@ -1,6 +1,6 @@
 import { within } from '../../shared/clock.ts';
 import { knownError } from '../../shared/db/faults.ts';
-import { dropErasedProfiles } from '../../shared/erasure/erase.ts';
+import { dropErasedProfiles } from '../../shared/erasure.ts';
 import { dropOldMails, isMailDue, sendDueMails } from '../../shared/mail/delivery.ts';
 import { storeReminders } from '../../shared/mail/reminders.ts';
 import { sweepSignIns } from '../../shared/sign-in/sessions.ts';

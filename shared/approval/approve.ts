@@ -347,9 +347,9 @@ function endOfAttempt(history: readonly HistoryView[], attempt: number): History
   const start = history.findIndex(({ event, detail }) => event === 'approval started' && detail?.attempt === attempt);
   return history
     .slice(start + 1)
-    .find(({ event, detail }) => ENDS.includes(event) && (detail?.attempt ?? attempt) === attempt);
+    .find(({ event, detail }) => ENDING_EVENTS.includes(event) && (detail?.attempt ?? attempt) === attempt);
 }
 
 const UNSENT = ['approval refused', 'approval not confirmed'] as const;
 
-const ENDS: readonly HistoryView['event'][] = [MOVES.approve.event, ...UNSENT, ...VOIDING_EVENTS];
+const ENDING_EVENTS: readonly HistoryView['event'][] = [MOVES.approve.event, ...UNSENT, ...VOIDING_EVENTS];

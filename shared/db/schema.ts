@@ -49,7 +49,7 @@ export const profileNames = sqliteTable('profile_names', {
 export const facts = sqliteTable('facts', { name: text().primaryKey(), value: text().notNull() });
 
 /**
- * Profiles erased in the last 40 days (`shared/erasure/erase.ts`), so that a file that was read earlier does not restore
+ * Profiles erased in the last 40 days (`shared/erasure.ts`), so that a file that was read earlier does not restore
  * them.
  */
 export const erasedProfiles = sqliteTable('erased_profiles', {

@@ -9,7 +9,7 @@ import { giveToOwnerOf, realPath } from '../db/file.ts';
 import { APPLICATION_ID, migrate } from '../db/migrate.ts';
 import { admins, apiKeys, backendTokens, erasedProfiles, type KeyState, passkeys, profiles } from '../db/schema.ts';
 import { write } from '../db/write.ts';
-import { eraseProfiles } from '../erasure/erase.ts';
+import { eraseProfiles } from '../erasure.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { addEvent } from '../events.ts';
 import { ENDS, type Move, SLOT_HOLDERS, stateAt } from '../keys/key.ts';

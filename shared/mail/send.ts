@@ -15,9 +15,10 @@ import type { Text } from './compose.ts';
 export type Mail = Text & { to: string };
 
 /**
- * The result of sending a message. `refused`: it was certainly not accepted; if `permanent`, it is useless to send it
- * again unchanged, which is because of this very mail or its recipient only with `about`. `unknown`: the connection was lost, and the message may have been accepted. `reason` is a sentence
- * without e-mail addresses and secrets.
+ * The result of sending a message. `refused`: it was certainly not accepted; if `permanent`, it is useless to send it again
+ * unchanged: because of this very mail or its recipient if `about` says so, otherwise because of the settings or the server.
+ * `unknown`: the connection was lost, and the message may have been accepted. `reason` is a sentence without e-mail addresses
+ * and secrets.
  */
 export type Delivery =
   | { outcome: 'accepted' }

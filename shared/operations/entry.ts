@@ -123,6 +123,7 @@ export function operation<Shape extends z.ZodRawShape, Output>(
     event,
     inputOf,
     act: (deps, actor, sent) => {
+      // What this kind of person has to send, or may not, is only checked; `act` gets the input in one form.
       parseInput(inputOf[actor.kind] ?? input, sent);
       return act(deps, actor, parseInput(input, sent));
     },

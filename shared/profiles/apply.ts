@@ -2,7 +2,7 @@ import type { Actor } from '../actor.ts';
 import type { Sqlite, Tx } from '../db/connect.ts';
 import { write } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
-import { completeErasures, eraseById, keepErasedId } from '../erasure/erase.ts';
+import { completeErasures, eraseById, keepErasedId } from '../erasure.ts';
 import { AppError } from '../errors.ts';
 import { addEvent } from '../events.ts';
 import { noteAddressChange, noteBan } from '../keys/life.ts';
@@ -138,6 +138,7 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
     const { names, repeated } = namesOf(profile);
     const tooLarge = sizeFault(row);
     if (tooLarge !== null) return refused(tooLarge);
+    // A profile that has given up its names for others has to get each of them anew.
     const taken = heldByOther(id, names, row.authId, free === undefined ? held : null);
     if (taken !== null) return { refusal: taken, isHeld: true };
     if (line.aliases != null) for (let count = 0; count < repeated; count++) remarks.repeated.push(id);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { addAdmin } from '../../shared/admins.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { eraseProfile } from '../../shared/erasure/erase.ts';
+import { eraseProfile } from '../../shared/erasure.ts';
 import { moveAndNotify } from '../../shared/keys/life.ts';
 import { LOG_GROUPS, type LogEntry, type LogFilter, readLog, sentenceOf } from '../../shared/log.ts';
 import { OPERATIONS, perform } from '../../shared/operations.ts';

@@ -2,7 +2,7 @@ import type { Actor } from '../../shared/actor.ts';
 import type { Db } from '../../shared/db/connect.ts';
 import { write } from '../../shared/db/write.ts';
 import type { Deps } from '../../shared/deps.ts';
-import { eraseProfile as eraseById } from '../../shared/erasure/erase.ts';
+import { eraseProfile as eraseById } from '../../shared/erasure.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { createApplier, noRemarks } from '../../shared/profiles/apply.ts';
 import { exportProfiles } from '../../shared/profiles/export.ts';

@@ -4,7 +4,7 @@ import type { Tx } from '../../db/connect.ts';
 import { databaseFault, guardDatabase } from '../../db/faults.ts';
 import { write, writeInTurns } from '../../db/write.ts';
 import type { Deps } from '../../deps.ts';
-import { KEPT_AFTER_ERASURE_MS } from '../../erasure/erase.ts';
+import { KEPT_AFTER_ERASURE_MS } from '../../erasure.ts';
 import { AppError, isForOperator } from '../../errors.ts';
 import { keepLogShort } from '../../files/disk.ts';
 import type { MailConfig } from '../../mail/outbox.ts';
@@ -19,7 +19,10 @@ import { createLineSplitter, type SplitLine } from './split.ts';
 /** The progress of an import; `totalBytes` is null if unknown. */
 type Progress = { lines: number; bytes: number; totalBytes: number | null };
 
-/** How long a batch holds the write lock and the thread; `write` runs it, or another step that writes, once it may begin. */
+/**
+ * The pace of an import that shares its thread with other work: `lockMs` is how long a batch may hold the write lock and the
+ * thread, and `write` runs each step that writes once the lock is free.
+ */
 type Pace = { lockMs: number; write: <T>(act: () => T | Promise<T>) => Promise<T> };
 
 /** The options of an import. */
@@ -250,7 +253,8 @@ function applySome(run: ImportRun, entries: readonly Entry[]): number {
     });
   } catch (error) {
     if (isFatal(run, error)) throw error;
-    // The transaction was rolled back. The lines before the one at which this program failed are applied again.
+    // The transaction was rolled back. The lines before the one at which this program failed are applied again; that one comes
+    // first in the next call, and is refused alone.
     const before = entries.slice(0, outcomes.length);
     if (before.length > 0) return applySome(run, before);
     outcomes = [FAULT];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Actor } from '../../../shared/actor.ts';
-import { eraseProfile } from '../../../shared/erasure/erase.ts';
+import { eraseProfile } from '../../../shared/erasure.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import { setBanned } from '../../../shared/profiles/apply.ts';
 import { profileRevision } from '../../../shared/profiles/find.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { createLog } from '../../../server/observability/log.ts';
 import { startOutboxTimer, TRUSTED_AFTER_MS } from '../../../server/upkeep/outbox.ts';
 import { DAY_MS } from '../../../shared/clock.ts';
-import { eraseProfile } from '../../../shared/erasure/erase.ts';
+import { eraseProfile } from '../../../shared/erasure.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
 import type { Mailer } from '../../../shared/mail/send.ts';

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { keysText, keyText } from '../../../cli/keys/print.ts';
-import { policyOf } from '../../../shared/erasure/feed-policy.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import type { Verifier } from '../../../shared/keys/verify.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
@@ -8,6 +7,7 @@ import { detailText } from '../../../shared/log.ts';
 import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { sendDueMails } from '../../../shared/mail/delivery.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
+import { policyOf } from '../../../shared/profiles/import/feed-policy.ts';
 import type { ImportOptions } from '../../../shared/profiles/import/import.ts';
 import { approveKey, keyIn, keysListed, request } from '../../support/keys.ts';
 import { type ReceivedMail, startSmtp } from '../../support/mail.ts';

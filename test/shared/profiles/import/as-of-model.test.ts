@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DAY_MS } from '../../../../shared/clock.ts';
-import { eraseProfile } from '../../../../shared/erasure/erase.ts';
-import { policyOf } from '../../../../shared/erasure/feed-policy.ts';
+import { eraseProfile } from '../../../../shared/erasure.ts';
+import { policyOf } from '../../../../shared/profiles/import/feed-policy.ts';
 import { addBackend } from '../../../support/people.ts';
 import { changeByHand, importLines } from '../../../support/profiles.ts';
 import { rounds } from '../../../support/rounds.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS, isoTime } from '../../../../shared/clock.ts';
-import { dropErasedProfiles, eraseProfile, KEPT_AFTER_ERASURE_MS } from '../../../../shared/erasure/erase.ts';
+import { dropErasedProfiles, eraseProfile, KEPT_AFTER_ERASURE_MS } from '../../../../shared/erasure.ts';
 import { importProfiles, readAsOf } from '../../../../shared/profiles/import/import.ts';
 import { request } from '../../../support/keys.ts';
 import { MAIL_CONFIG } from '../../../support/mail.ts';

@@ -1,15 +1,15 @@
 import { and, eq } from 'drizzle-orm';
-import type { Actor } from '../actor.ts';
-import { DAY_MS } from '../clock.ts';
-import type { Sqlite, Tx } from '../db/connect.ts';
-import { storeFact } from '../db/facts.ts';
-import { apiKeys, events, keyAttempts } from '../db/schema.ts';
-import { write } from '../db/write.ts';
-import type { Deps } from '../deps.ts';
-import { type Act, addEvent } from '../events.ts';
-import { ENDS } from '../keys/key.ts';
-import { addKeyEvent, moveKey } from '../keys/record.ts';
-import { readProfile, refuseUnlikeProfile } from '../profiles/find.ts';
+import type { Actor } from './actor.ts';
+import { DAY_MS } from './clock.ts';
+import type { Sqlite, Tx } from './db/connect.ts';
+import { storeFact } from './db/facts.ts';
+import { apiKeys, events, keyAttempts } from './db/schema.ts';
+import { write } from './db/write.ts';
+import type { Deps } from './deps.ts';
+import { type Act, addEvent } from './events.ts';
+import { ENDS } from './keys/key.ts';
+import { addKeyEvent, moveKey } from './keys/record.ts';
+import { readProfile, refuseUnlikeProfile } from './profiles/find.ts';
 
 /**
  * Erases a profile permanently: deletes its row, names and links, and ends and clears its keys, whose history names

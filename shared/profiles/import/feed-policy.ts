@@ -1,11 +1,11 @@
 import { eq, sql } from 'drizzle-orm';
-import { DAY_MS } from '../clock.ts';
-import type { Tx } from '../db/connect.ts';
-import { backendTokens, profiles } from '../db/schema.ts';
-import { isSameAddress } from '../mail/address.ts';
-import type { Policy } from '../profiles/apply.ts';
-import { fieldRefusal, type Refusal } from '../profiles/line.ts';
-import { type BackendToken, requireToken } from '../tokens.ts';
+import { DAY_MS } from '../../clock.ts';
+import type { Tx } from '../../db/connect.ts';
+import { backendTokens, profiles } from '../../db/schema.ts';
+import { isSameAddress } from '../../mail/address.ts';
+import { type BackendToken, requireToken } from '../../tokens.ts';
+import type { Policy } from '../apply.ts';
+import { fieldRefusal, type Refusal } from '../line.ts';
 
 /** How many profiles a backend may erase per day (UTC). */
 export const ERASURES_PER_DAY = 1_000;

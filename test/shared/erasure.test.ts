@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
-import { AppError } from '../../../shared/errors.ts';
-import { editKey, moveAndNotify } from '../../../shared/keys/life.ts';
-import { issue, request } from '../../support/keys.ts';
-import { eraseProfile, importLines } from '../../support/profiles.ts';
-import { onBox, testClock, testDeps } from '../../support/world.ts';
+import { AppError } from '../../shared/errors.ts';
+import { editKey, moveAndNotify } from '../../shared/keys/life.ts';
+import { issue, request } from '../support/keys.ts';
+import { eraseProfile, importLines } from '../support/profiles.ts';
+import { onBox, testClock, testDeps } from '../support/world.ts';
 
 const ADA = {
   id: 7,

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
-import { DAY_MS } from '../../../shared/clock.ts';
-import { ERASURES_PER_DAY, policyOf } from '../../../shared/erasure/feed-policy.ts';
-import { addBackend } from '../../support/people.ts';
-import { exportText, importLines } from '../../support/profiles.ts';
-import { testClock, testDeps } from '../../support/world.ts';
+import { DAY_MS } from '../../../../shared/clock.ts';
+import { ERASURES_PER_DAY, policyOf } from '../../../../shared/profiles/import/feed-policy.ts';
+import { addBackend } from '../../../support/people.ts';
+import { exportText, importLines } from '../../../support/profiles.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
 
 const ADA = { id: 7, username: 'ada', email: 'ada@example.org', authId: 'auth0|ada', banned: true };
 
