@@ -27,8 +27,7 @@ export async function request(deps: Deps, fields: Partial<Request> = {}): Promis
 
 /** Approves a request to its end. */
 export async function approveKey(deps: Deps, input: Parameters<typeof beginApproval>[1]): Promise<void> {
-  const { finish } = await beginApproval(deps, input);
-  await finish();
+  await (await beginApproval(deps, input)).finish();
 }
 
 /** The same dependencies, but `others` runs while the first transaction after `isTime()` waits for the write lock. */

@@ -12,9 +12,12 @@ import { type ImportOptions, importProfiles } from '../../shared/profiles/import
 import { MAIL_CONFIG } from './mail.ts';
 import { onBox } from './world.ts';
 
+/** The usual options of an import: non-strict and replacing. */
+export const IMPORT_OPTIONS = { merge: false, strict: false, by: onBox('operator'), config: MAIL_CONFIG };
+
 /** Applies a line of an operator, which merges with the stored profile or replaces it. */
 function applyLine(db: Db, line: Line & { id: number }, merge: boolean, nowMs: number): void {
-  const options = { merge, by: onBox('operator'), config: MAIL_CONFIG, asOfMs: null, confirms: merge };
+  const options = { ...IMPORT_OPTIONS, merge, asOfMs: null, confirms: merge };
   const applier = createApplier(db.$client, options);
   const outcome = write(db, (tx) => {
     // It may have been erased meanwhile.
@@ -52,10 +55,9 @@ export function jsonLines(...lines: Lines): string {
   return lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
 }
 
-/** Imports these lines, by default non-strict and replacing. */
+/** Imports these lines, by default with the usual options. */
 export function importLines(deps: Pick<Deps, 'db' | 'clock'>, lines: Lines, options: Partial<ImportOptions> = {}) {
-  const usual = { merge: false, strict: false, by: onBox('operator'), config: MAIL_CONFIG };
-  return importProfiles(deps, [Buffer.from(jsonLines(...lines))], { ...usual, ...options });
+  return importProfiles(deps, [Buffer.from(jsonLines(...lines))], { ...IMPORT_OPTIONS, ...options });
 }
 
 /** The whole export as text. */

@@ -10,9 +10,9 @@ import { PROJECT, profilectl, profilectlWords } from '../../support/cli.ts';
 import { get } from '../../support/http.ts';
 import { issue, keyIn } from '../../support/keys.ts';
 import { NEXT_MIGRATIONS, nextVersion, startServerProcess } from '../../support/machine.ts';
-import { MAIL_CONFIG } from '../../support/mail.ts';
+import { IMPORT_OPTIONS } from '../../support/profiles.ts';
 import { rounds, seededRandom } from '../../support/rounds.ts';
-import { onBox, tempFolder, testClock, testDeps } from '../../support/world.ts';
+import { tempFolder, testClock, testDeps } from '../../support/world.ts';
 import { mountSmallDisk, NO_MOUNT } from '../machine.ts';
 
 // Upgrades to a made-up next version, some of them killed or on a full disk, and the way back.
@@ -30,12 +30,7 @@ const { database: DATABASE, secret: SECRET } = await makeSample();
 
 async function makeSample() {
   const deps = { ...testDeps(), clock: testClock(Date.parse('2026-01-01T12:00:00Z')) };
-  await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), {
-    merge: false,
-    strict: true,
-    by: onBox('operator'),
-    config: MAIL_CONFIG,
-  });
+  await importProfiles(deps, join(PROJECT, 'shared/sample/profiles.jsonl'), { ...IMPORT_OPTIONS, strict: true });
   const names = deps.db.$client
     .query("SELECT username FROM profiles WHERE email IS NOT NULL AND banned = 0 AND username <> 'Ada' ORDER BY id")
     .values()

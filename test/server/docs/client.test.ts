@@ -8,8 +8,7 @@ import type { components } from '../../support/api-types.ts';
 import { PROJECT } from '../../support/cli.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { issue } from '../../support/keys.ts';
-import { MAIL_CONFIG } from '../../support/mail.ts';
-import { onBox } from '../../support/world.ts';
+import { IMPORT_OPTIONS } from '../../support/profiles.ts';
 
 // Typical clients, as test/support/client-types.ts generates them: that of hey-api sends the requests and validates responses
 // with valibot, and what it returns fits the types of openapi-typescript; the project's type check checks this file. Errors
@@ -17,12 +16,7 @@ import { onBox } from '../../support/world.ts';
 
 const server = await startTestServer();
 const sample = join(PROJECT, 'shared/sample/profiles.jsonl');
-await importProfiles(server.deps, sample, {
-  merge: false,
-  strict: true,
-  by: onBox('test'),
-  config: MAIL_CONFIG,
-});
+await importProfiles(server.deps, sample, { ...IMPORT_OPTIONS, strict: true });
 const grant = { rateLimits: [parseRateLimit('1000/1m')] };
 const both = await issue(server.deps, { profile: 'ada', permissions: ['api.lookup', 'api.leaderboard'] }, grant);
 const lookupOnly = await issue(server.deps, { profile: 'ada' }, grant);

@@ -21,11 +21,7 @@ async function sending(changes: Parameters<typeof addBackend>[1] = {}) {
     return get(server, `/manage/v1/profiles${query}`, token, init);
   };
   const send = (query: string, ...lines: (object | string)[]) => post(jsonLines(...lines), query);
-  const stored = async () =>
-    (await exportText(access))
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line));
+  const stored = async () => Bun.JSONL.parse(await exportText(access)) as { id: number }[];
   return { access, server, token, post, send, stored };
 }
 

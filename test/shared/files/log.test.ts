@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { openDatabase } from '../../../shared/files/open.ts';
 import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { MAIL_CONFIG } from '../../support/mail.ts';
-import { onBox, testDeps } from '../../support/world.ts';
+import { IMPORT_OPTIONS } from '../../support/profiles.ts';
+import { testDeps } from '../../support/world.ts';
 
 const MIB = 1_048_576;
 
@@ -43,16 +43,10 @@ test('the log stays short during an import beside readers that overlap', async (
   try {
     await readers.stdout.getReader().read();
     let longest = 0;
-    const options = {
-      merge: false,
-      strict: false,
-      by: onBox('operator'),
-      config: MAIL_CONFIG,
-    };
     const onProgress = () => {
       longest = Math.max(longest, statSync(`${path}-wal`).size);
     };
-    const result = await importProfiles(deps, profiles(), { ...options, onProgress });
+    const result = await importProfiles(deps, profiles(), { ...IMPORT_OPTIONS, onProgress });
     expect(result).toMatchObject({ imported: 5_000, refused: [] });
     // It is checkpointed at 16 MiB; once or twice an import may stop waiting for the readers.
     expect(longest).toBeGreaterThan(8 * MIB);

@@ -9,11 +9,10 @@ import { importProfiles } from '../../../shared/profiles/import/import.ts';
 import { parseLine } from '../../../shared/profiles/line.ts';
 import { textOf } from '../../../shared/profiles/record.ts';
 import { PROJECT } from '../../support/cli.ts';
-import { MAIL_CONFIG } from '../../support/mail.ts';
-import { exportText, importLines } from '../../support/profiles.ts';
+import { exportText, IMPORT_OPTIONS, importLines } from '../../support/profiles.ts';
 import { ANY_CHARACTER, rounds } from '../../support/rounds.ts';
 import { readingOf } from '../../support/storage.ts';
-import { onBox, testDeps } from '../../support/world.ts';
+import { testDeps } from '../../support/world.ts';
 
 const SAMPLE = readFileSync(join(PROJECT, 'shared/sample/profiles.jsonl'));
 
@@ -28,12 +27,7 @@ describe('an export after an import', () => {
     'has all that was in the sample, and itself returns the same bytes (strict %p)',
     async (strict) => {
       const [from, to] = [testDeps(), testDeps()];
-      const options = {
-        merge: false,
-        strict,
-        by: onBox('operator'),
-        config: MAIL_CONFIG,
-      };
+      const options = { ...IMPORT_OPTIONS, strict };
       expect(await importProfiles(from, [SAMPLE], options)).toMatchObject({ imported: 50, refused: [], dropped: [] });
       const first = await exportText(from);
       expect(linesOf(first)).toMatchObject(linesOf(SAMPLE.toString()));
@@ -129,12 +123,7 @@ test('an export whose reader fails leaves the connection usable', async () => {
 
 test('a single profile, found by username or alias, is a line of the export', async () => {
   const deps = testDeps();
-  await importProfiles(deps, [SAMPLE], {
-    merge: false,
-    strict: false,
-    by: onBox('operator'),
-    config: MAIL_CONFIG,
-  });
+  await importProfiles(deps, [SAMPLE], IMPORT_OPTIONS);
   expect((await exportText(deps)).split('\n')).toContain(textOf(exportProfile(deps.db, { username: 'LOVELACE' })));
   expect(exportProfile(deps.db, { username: 'ada' })).toEqual(exportProfile(deps.db, { username: 'lovelace' }));
   for (const name of ['nobody at all', '', 'a/b']) {

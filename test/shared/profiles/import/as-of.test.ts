@@ -3,8 +3,7 @@ import { DAY_MS, isoTime } from '../../../../shared/clock.ts';
 import { dropErasedProfiles, eraseProfile, KEPT_AFTER_ERASURE_MS } from '../../../../shared/erasure.ts';
 import { importProfiles, readAsOf } from '../../../../shared/profiles/import/import.ts';
 import { request } from '../../../support/keys.ts';
-import { MAIL_CONFIG } from '../../../support/mail.ts';
-import { changeByHand, exportText, importLines, jsonLines } from '../../../support/profiles.ts';
+import { changeByHand, exportText, IMPORT_OPTIONS, importLines, jsonLines } from '../../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -15,11 +14,7 @@ function world() {
   const deps = testDeps({ clock });
   const asOfMs = clock.nowMs();
   clock.advance(HOUR_MS);
-  const stored = async () =>
-    (await exportText(deps))
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line));
+  const stored = async () => Bun.JSONL.parse(await exportText(deps));
   return { clock, deps, asOfMs, stored };
 }
 
@@ -161,8 +156,7 @@ test('an import uses the time of each batch, so that times in histories ascend',
     clock.advance(1_000);
     yield Buffer.from(jsonLines({ id: 1, username: 'ada', email: 'other@example.org' }, { id: 2, username: 'bob' }));
   })();
-  const by = onBox('operator');
-  await importProfiles(deps, source, { merge: false, strict: false, by, config: MAIL_CONFIG });
+  await importProfiles(deps, source, IMPORT_OPTIONS);
   const events = deps.db.$client
     .query('SELECT event, at FROM events WHERE about = ? ORDER BY rowid')
     .all(identifier) as { event: string; at: number }[];

@@ -17,11 +17,7 @@ async function world(excludesContactFields: boolean) {
     const { deleted, refused } = await importLines(deps, lines, { merge, strict, policy: policyOf(token) });
     return { deleted, refused: refused.map(({ line, field }) => `${line} ${field}`) };
   };
-  const stored = async () =>
-    (await exportText(deps))
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line));
+  const stored = async () => Bun.JSONL.parse(await exportText(deps)) as { id: number }[];
   return { clock, deps, send, stored };
 }
 

@@ -55,9 +55,8 @@ export const byId = (profiles: Iterable<Profile>) => [...profiles].sort((a, b) =
 
 /** The stored profiles, in the model's shape. */
 export async function storedProfiles(deps: Pick<Deps, 'db'>, ids: readonly number[] = IDS): Promise<Profile[]> {
-  const lines = (await exportText(deps)).split('\n').filter(Boolean);
-  return lines
-    .map((line) => JSON.parse(line))
+  const profiles = Bun.JSONL.parse(await exportText(deps)) as Profile[];
+  return profiles
     .filter(({ id }) => ids.includes(id))
     .map(({ id, username, aliases, authId, displayName, viewsCount, banned }) => {
       return { id, username, aliases, authId, displayName, viewsCount, banned };

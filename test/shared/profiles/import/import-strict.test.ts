@@ -3,16 +3,10 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../../../shared/errors.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
-import { MAIL_CONFIG } from '../../../support/mail.ts';
-import { exportText, importLines, jsonLines, namesById } from '../../../support/profiles.ts';
-import { onBox, refusal, testDeps } from '../../../support/world.ts';
+import { exportText, IMPORT_OPTIONS, importLines, jsonLines, namesById } from '../../../support/profiles.ts';
+import { refusal, testDeps } from '../../../support/world.ts';
 
-const OPTIONS = {
-  merge: false,
-  strict: true,
-  by: onBox('operator'),
-  config: MAIL_CONFIG,
-};
+const OPTIONS = { ...IMPORT_OPTIONS, strict: true };
 
 test('one bad line prevents the import; all bad lines are reported', async () => {
   const deps = testDeps();

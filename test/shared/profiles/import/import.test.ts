@@ -6,20 +6,12 @@ import { AppError } from '../../../../shared/errors.ts';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import { MAX_LINE_BYTES } from '../../../../shared/profiles/line.ts';
 import { issue } from '../../../support/keys.ts';
-import { MAIL_CONFIG } from '../../../support/mail.ts';
-import { exportText, importLines, jsonLines, namesById } from '../../../support/profiles.ts';
-import { onBox, testClock, testDeps } from '../../../support/world.ts';
-
-const OPTIONS = {
-  merge: false,
-  strict: false,
-  by: onBox('operator'),
-  config: MAIL_CONFIG,
-};
+import { exportText, IMPORT_OPTIONS, importLines, jsonLines, namesById } from '../../../support/profiles.ts';
+import { testClock, testDeps } from '../../../support/world.ts';
 
 async function profile(deps: Parameters<typeof exportText>[0], id: number) {
-  const lines = (await exportText(deps)).split('\n').filter(Boolean);
-  return lines.map((line) => JSON.parse(line)).find((found) => found.id === id);
+  const profiles = Bun.JSONL.parse(await exportText(deps)) as Record<string, unknown>[];
+  return profiles.find((found) => found.id === id) ?? {};
 }
 
 describe('a line', () => {
@@ -169,14 +161,14 @@ describe('a file', () => {
     const deps = testDeps();
     const path = join(deps.folder, 'in.jsonl');
     writeFileSync(path, '\ufeff{"id":1,"username":"one"}\r\n\r\n{"id":2,"username":"two"}');
-    expect(await importProfiles(deps, path, OPTIONS)).toMatchObject({ imported: 2, refused: [] });
+    expect(await importProfiles(deps, path, IMPORT_OPTIONS)).toMatchObject({ imported: 2, refused: [] });
   });
 
   test('may arrive in pieces of any size, cut inside characters', async () => {
     const deps = testDeps();
     const bytes = Buffer.from(jsonLines({ id: 1, username: 'さくら' }, { id: 2, username: '🎈' }));
     const pieces = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1));
-    expect(await importProfiles(deps, pieces, OPTIONS)).toMatchObject({ imported: 2, refused: [] });
+    expect(await importProfiles(deps, pieces, IMPORT_OPTIONS)).toMatchObject({ imported: 2, refused: [] });
     expect(await namesById(deps)).toEqual({ 1: ['さくら'], 2: ['🎈'] });
   });
 
@@ -192,7 +184,7 @@ describe('a file', () => {
       for (let count = 0; count < 20; count++) yield piece;
       yield Buffer.from(`\n{"id":4,"username":"u4"}\n`);
     }
-    const result = await importProfiles(deps, source(), OPTIONS);
+    const result = await importProfiles(deps, source(), IMPORT_OPTIONS);
     expect(result.imported).toBe(2);
     expect(result.refused).toMatchObject(
       [2, 3].map((number) => ({ line: number, reason: 'the line is longer than 256 KiB' })),
@@ -213,7 +205,7 @@ describe('a file', () => {
         const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
           bytes.subarray(at * size, (at + 1) * size),
         );
-        expect(await importProfiles(deps, pieces, OPTIONS)).toMatchObject({ imported: 2, refused: [] });
+        expect(await importProfiles(deps, pieces, IMPORT_OPTIONS)).toMatchObject({ imported: 2, refused: [] });
         expect(await exportText(deps)).toBe(await exportText(wanted));
         deps.db.$client.close();
       }
@@ -229,7 +221,7 @@ describe('a file', () => {
       ['[{"id":1,"username":"a"},{"id":3,"username":"c"}', [], /truncated/],
       ['[{"id":1,"username":"a"},{"id":3,"userna', [2], /refused/],
     ] as const) {
-      const outcome = await importProfiles(deps, [Buffer.from(text)], { ...OPTIONS, prune });
+      const outcome = await importProfiles(deps, [Buffer.from(text)], { ...IMPORT_OPTIONS, prune });
       expect(outcome.refused.map(({ line }) => line)).toEqual([...refused]);
       expect(outcome.details.notPruned).toMatch(notPruned);
     }
@@ -254,7 +246,7 @@ describe('a file', () => {
   test('has to be UTF-8', async () => {
     const deps = testDeps();
     const source = [Buffer.from('{"id":1,"username":"a\xff"}\n', 'latin1'), Buffer.from('{"id":2,"username":"b"}\n')];
-    expect(await importProfiles(deps, source, OPTIONS)).toMatchObject({
+    expect(await importProfiles(deps, source, IMPORT_OPTIONS)).toMatchObject({
       imported: 1,
       refused: [{ line: 1, reason: 'the line is not valid UTF-8' }],
     });
@@ -263,9 +255,9 @@ describe('a file', () => {
   test('that is missing or a folder is refused with a sentence', async () => {
     const deps = testDeps();
     for (const strict of [false, true]) {
-      const missing = importProfiles(deps, join(deps.folder, 'none'), { ...OPTIONS, strict });
+      const missing = importProfiles(deps, join(deps.folder, 'none'), { ...IMPORT_OPTIONS, strict });
       expect(await missing.catch((error: AppError) => error)).toBeInstanceOf(AppError);
-      const folder = importProfiles(deps, deps.folder, { ...OPTIONS, strict });
+      const folder = importProfiles(deps, deps.folder, { ...IMPORT_OPTIONS, strict });
       expect(await folder.catch((error: AppError) => error.message)).toContain('is a folder');
     }
   });

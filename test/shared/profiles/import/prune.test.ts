@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { importProfiles } from '../../../../shared/profiles/import/import.ts';
 import type { PruneOptions } from '../../../../shared/profiles/import/prune.ts';
 import { issue, waitingWhile } from '../../../support/keys.ts';
-import { MAIL_CONFIG } from '../../../support/mail.ts';
-import { eraseProfile, importLines, insertProfile, namesById } from '../../../support/profiles.ts';
+import { eraseProfile, IMPORT_OPTIONS, importLines, insertProfile, namesById } from '../../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../../support/world.ts';
 
 const profiles = (count: number) => Array.from({ length: count }, (_, at) => ({ id: at + 1, username: `u${at + 1}` }));
@@ -37,14 +36,8 @@ describe.each([false, true])('pruning, strict %p', (strict) => {
     const text = profiles(19)
       .map((line) => JSON.stringify(line))
       .join('\n');
-    const by = onBox('operator');
-    const outcome = await importProfiles(deps, [Buffer.from(text)], {
-      merge: false,
-      strict,
-      by,
-      config: MAIL_CONFIG,
-      ...pruning(100),
-    });
+    const options = { ...IMPORT_OPTIONS, strict, ...pruning(100) };
+    const outcome = await importProfiles(deps, [Buffer.from(text)], options);
     expect([outcome.imported, outcome.pruned]).toEqual([19, 0]);
     expect(outcome.details.notPruned).toContain('does not end in a line feed');
   });
