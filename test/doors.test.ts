@@ -121,7 +121,9 @@ const byOwnersForm: Door = async (operation, about, odd) => {
   const cookie = signInOwner(access, about.id);
   const { profile: _, ...input } = inputOf(operation, about, odd);
   const path = operation.ownerPage === undefined ? 'new' : `${about.identifier}/${operation.ownerPage.path}`;
-  return sentenceOf(await post(`/developers/keys/${path}`, fieldsOf(operation, 'owner', input), cookie));
+  const shown = shownIn(await get(`/developers/keys/${path}`, cookie));
+  const form: [string, string][] = [...fieldsOf(operation, 'owner', input), ['shown', shown]];
+  return sentenceOf(await post(`/developers/keys/${path}`, form, cookie));
 };
 
 /** The queue, where a request is chosen together with another one. */

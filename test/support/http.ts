@@ -5,16 +5,13 @@ import { checkAnswer } from './document.ts';
 import { noteOutput } from './secret-search.ts';
 import { type TestClock, testClock, testDeps } from './world.ts';
 
-/** A real server on a port that the system assigned, with its dependencies and everything that it logged so far. */
-export type TestServer = Awaited<ReturnType<typeof serverOn>>;
-
-/** Starts a server on a new database, with a clock that stands still. It is stopped when the test file is done. */
+/** Starts a real server on a new database and any port, with a clock that stands still; stopped when the test file is done. */
 export function startTestServer(changes: Parameters<typeof testDeps>[0] = {}) {
   const clock = testClock();
   return serverOn({ ...testDeps({ clock, ...changes }), clock });
 }
 
-/** Starts a server on these dependencies. It drains only briefly before it stops, for which most tests need not wait. */
+/** The same on these dependencies. It drains only briefly before it stops, for which most tests need not wait. */
 export async function serverOn(deps: Deps & { folder: string; clock: TestClock }, options: ServerOptions = {}) {
   const log: Record<string, unknown>[] = [];
   const server = await startServer(deps, {

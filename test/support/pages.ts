@@ -43,6 +43,8 @@ export async function fetchPage(
     refusal: answer.headers.get('x-error-code'),
     location: answer.headers.get('location'),
     cookies,
+    /** The Cookie header of a browser that keeps these. */
+    cookie: cookies.flatMap((one) => (one.includes('Max-Age=0;') ? [] : one.split(';', 1))).join('; '),
     headers: answer.headers,
     body: await answer.text(),
     hide,

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, commandEnvironment, FROM_SOURCE, PROJECT, profilectlWords } from '../../support/cli.ts';
-import { type Answer, fetchPage } from '../../support/pages.ts';
+import { fetchPage } from '../../support/pages.ts';
 import { registerAt } from '../../support/people.ts';
 import { eventually, tempFolder, testDeps } from '../../support/world.ts';
 
@@ -79,9 +79,9 @@ test('the demo’s printed instructions let an owner and an admin sign in, and a
     fetchPage({ url }, path, { method: 'POST', body: new URLSearchParams(form).toString(), headers: { cookie } });
   const asked = await post('/developers/sign-in', { name, address, next: '' });
   const code = await eventually(() => run(lineWith('Z-sign-in.eml')).trim());
-  const entered = await post('/developers/sign-in/code', { code, next: '' }, cookiesOf(asked));
+  const entered = await post('/developers/sign-in/code', { code, next: '' }, asked.cookie);
   expect(entered.status).toBe(303);
-  const page = await fetchPage({ url }, '/developers/keys', { headers: { cookie: cookiesOf(entered) } });
+  const page = await fetchPage({ url }, '/developers/keys', { headers: { cookie: entered.cookie } });
   expect([page.status, page.body]).toEqual([200, expect.stringContaining('Demo key')]);
 
   const [, database = ''] = /--db (\S+) keys list/.exec(printed) ?? [];
@@ -108,8 +108,3 @@ test('two demos that are stopped leave no files behind', async () => {
   expect(readdirSync(TMPDIR).filter((name) => name !== 'bin')).toEqual([]);
   expect(existsSync('/nowhere')).toBe(false);
 });
-
-/** The cookies that a response sets, as a browser sends them back. */
-function cookiesOf({ cookies }: Answer): string {
-  return cookies.map((value) => value.split(';', 1)[0]).join('; ');
-}

@@ -14,8 +14,6 @@ const SIGN_IN = '/developers/admin/sign-in';
 const ADD = '/developers/admin/people/passkeys';
 const PARTY = { id: 'localhost', origin: 'http://localhost:3000' };
 
-const sessionOf = ({ cookies }: Answer) => cookies.find((one) => one.startsWith('session='))?.split(';')[0] ?? '';
-
 /** What a page's form sends once this passkey was made for it. */
 const made = (page: Answer, authenticator: Authenticator, name: string) => {
   const { challenge, user } = passkeyOptionsOn(page);
@@ -72,7 +70,7 @@ test('signing in leads to the requested page, in a new session, ends the previou
     answer.cookies.some((one) => /^session=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/.test(one)),
   ).toBe(true);
   expect((await grace.see()).status).toBe(303);
-  expect((await get('/developers/admin', sessionOf(answer))).status).toBe(200);
+  expect((await get('/developers/admin', answer.cookie)).status).toBe(200);
   expect((await signInBy(world, grace.authenticator, 'https://evil.example')).location).toBe('/developers/admin');
 });
 
@@ -117,7 +115,7 @@ test('passkeys are added and removed within five minutes of signing in; removing
     expect(await post(path, { ...form }, grace.cookie)).toMatchObject({ status: 403, refusal: 'forbidden' });
   }
   expect(listAdmins(access)[0]?.passkeys).toHaveLength(2);
-  const fresh = sessionOf(await signInBy(world, grace.authenticator));
+  const fresh = (await signInBy(world, grace.authenticator)).cookie;
   expect(await post(remove, { sure: 'yes' }, fresh)).toMatchObject({ status: 303, location: SIGN_IN });
   expect(listAdmins(access)[0]?.passkeys.map(({ name }) => name)).toEqual(['Second <b>']);
   expect([(await grace.see('/people')).status, (await world.get('/developers/admin', fresh)).status]).toEqual([

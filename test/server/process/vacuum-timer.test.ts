@@ -5,11 +5,11 @@ import { createLog } from '../../../server/observability/log.ts';
 import { startLogTimer, startVacuumTimer } from '../../../server/upkeep/vacuum.ts';
 import { isVacuumWanted, vacuumDatabase } from '../../../shared/files/disk.ts';
 import { profilectlWords } from '../../support/cli.ts';
-import { get, serverOn, type TestServer } from '../../support/http.ts';
+import { get, serverOn } from '../../support/http.ts';
 import { keyFor } from '../../support/keys.ts';
 import { startServerProcess } from '../../support/machine.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
-import { onBox, testClock, testDeps } from '../../support/world.ts';
+import { eventually, onBox, testClock, testDeps } from '../../support/world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -42,16 +42,8 @@ function program(folder: string, then: string): { words: string[]; runs: () => n
   return { words: [process.execPath, '--no-env-file', script], runs };
 }
 
-const messages = (server: TestServer, pattern: RegExp) =>
-  server.log.map(({ message }) => String(message)).filter((text) => pattern.test(text));
-
-async function until(isTrue: () => boolean): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!isTrue()) {
-    if (performance.now() > deadline) throw new Error('That never came.');
-    await Bun.sleep(1);
-  }
-}
+const messages = ({ log }: { log: Record<string, unknown>[] }, pattern: RegExp) =>
+  log.map(({ message }) => String(message)).filter((text) => pattern.test(text));
 
 test('a server runs VACUUM once after an erasure, and answers every lookup while it runs', async () => {
   const { deps, secret, words } = await world(1_000);
@@ -86,7 +78,7 @@ function startAlone({ deps, clock }: Awaited<ReturnType<typeof world>>, words: r
   /** Resolves after many more checks. */
   const looked = async () => {
     const enough = looks + 20;
-    await until(() => looks >= enough);
+    await eventually(() => looks >= enough);
   };
   const logged = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
   return { stop: vacuuming.stop, looked, logged };
@@ -99,7 +91,7 @@ test('no process is started unless a VACUUM is due, and none inherits the server
     'console.log(JSON.stringify({ milliseconds: Object.keys(process.env).length }));',
   );
   const vacuuming = startAlone(w, words);
-  await until(() => vacuuming.logged(/vacuumed in 0 ms/) > 0);
+  await eventually(() => vacuuming.logged(/vacuumed in 0 ms/) > 0);
   await vacuuming.stop();
   vacuumDatabase(w.deps.db, w.clock);
   const before = runs();
@@ -119,7 +111,7 @@ test('VACUUM waits for the night', async () => {
   await vacuuming.looked();
   expect(runs()).toBe(0);
   w.clock.advance(HOUR_MS);
-  await until(() => runs() > 0);
+  await eventually(() => runs() > 0);
   await vacuuming.stop();
 });
 
@@ -127,12 +119,12 @@ test('a failed VACUUM is logged with its reason and tried again; one that is to 
   const w = await world();
   const refuse = `console.error('Warning: nothing.'); console.error('{"error":"No room."}'); process.exit(1);`;
   const failing = startAlone(w, program(w.deps.folder, refuse).words);
-  await until(() => failing.logged(/could not be vacuumed\. No room\."/) > 1);
+  await eventually(() => failing.logged(/could not be vacuumed\. No room\."/) > 1);
   await failing.stop();
   const { words, runs } = program(w.deps.folder, `console.error('{"error":"Busy."}'); process.exit(75);`);
   const before = runs();
   const busy = startAlone(w, words);
-  await until(() => runs() > before + 1);
+  await eventually(() => runs() > before + 1);
   await busy.stop();
   expect(busy.logged(/./)).toBe(0);
 });
@@ -140,7 +132,7 @@ test('a failed VACUUM is logged with its reason and tried again; one that is to 
 test('if an upgrade removed the program of a running server, the log says to restart it', async () => {
   const w = await world();
   const gone = startAlone(w, [join(w.deps.folder, 'none'), 'db', 'vacuum']);
-  await until(() => gone.logged(/none can't be started \(ENOENT\)\. If .* upgrade, restart the server\./) > 0);
+  await eventually(() => gone.logged(/none can't be started \(ENOENT\)\. If .* upgrade, restart the server\./) > 0);
   await gone.stop();
 }, 30_000);
 
@@ -148,7 +140,7 @@ test('a stopping server ends a running VACUUM, and logs no failure', async () =>
   const { deps } = await world();
   const { words, runs } = program(deps.folder, 'setInterval(() => {}, 1_000);');
   const server = await serverOn(deps, { vacuum: { command: words, everyMs: 1 } });
-  await until(() => runs() === 1);
+  await eventually(() => runs() === 1);
   await server.stop();
   const pid = Number(readFileSync(join(deps.folder, 'runs'), 'utf8'));
   expect(() => process.kill(pid, 0)).toThrow();
@@ -161,7 +153,7 @@ test('a child process empties the write-ahead log when it has grown long, and no
   const server = await serverOn(deps, { vacuum: { command: words, everyMs: 60_000 } });
   deps.db.$client.run("INSERT INTO facts (name, value) VALUES ('of a test', ?)", ['x'.repeat(18_000_000)]);
   expect(logBytes()).toBeGreaterThan(18_000_000);
-  await until(() => logBytes() < 1_000_000);
+  await eventually(() => logBytes() < 1_000_000);
   expect((await get(server, '/api/lookup/uid/11', secret)).status).toBe(200);
   expect(messages(server, /write-ahead log/)).toEqual([]);
   await server.stop();
