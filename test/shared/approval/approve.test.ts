@@ -5,12 +5,12 @@ import { openDatabase, SERVING_TIMEOUT_MS } from '../../../shared/files/open.ts'
 import { MOVES, VOIDING_CHANGES, VOIDING_EVENTS } from '../../../shared/keys/key.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { type HistoryView, keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { createMailer, type Mailer } from '../../../shared/mail/send.ts';
 import { approveKey, request } from '../../support/keys.ts';
 import { startBrokenSmtp, startSmtp } from '../../support/mail.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { eventually, onBox, testClock, testDeps } from '../../support/world.ts';
+import { serverAt } from '../mail/sample.ts';
 
 const clock = testClock();
 const base = testDeps({ clock });
@@ -24,9 +24,7 @@ beforeEach(() => {
 
 /** The same database, with a mailer that sends to this port and gives up after `timeoutMs`. */
 function mailingTo(port: number, timeoutMs = 60_000) {
-  const target = parseMailUrl(`smtp://127.0.0.1:${port}`);
-  if (target === null) throw new Error('no target');
-  return { ...base, mailer: async () => createMailer(target, 'keys@example.net', { timeoutMs }) };
+  return { ...base, mailer: async () => createMailer(serverAt(port), 'keys@example.net', { timeoutMs }) };
 }
 
 async function approve(deps: typeof base, identifier: string, grant = {}): Promise<AppError | null> {

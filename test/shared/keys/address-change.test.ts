@@ -3,13 +3,13 @@ import { DAY_MS } from '../../../shared/clock.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { dropOldMails, sendDueMails } from '../../../shared/mail/delivery.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import { approveKey, request } from '../../support/keys.ts';
 import { startSmtp } from '../../support/mail.ts';
 import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
+import { serverAt } from '../mail/sample.ts';
 
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
 const EVE = { id: 8, username: 'Eve', email: 'eve@example.org' };
@@ -129,9 +129,7 @@ describe('a pending request', () => {
   test('whose secret is being mailed to the former address stays pending, and that secret never works', async () => {
     const identifier = await request(deps, { profile: 'Ada' });
     const slow = await startSmtp({ onMessage: () => void changeByHand(deps, 'ada', { email: NEW.email }) });
-    const target = parseMailUrl(slow.url);
-    if (target === null) throw new Error('no target');
-    const mailing = { ...deps, mailer: async () => createMailer(target, 'keys@example.net') };
+    const mailing = { ...deps, mailer: async () => createMailer(serverAt(slow.port), 'keys@example.net') };
     const error = await approveKey(mailing, { identifier, grant: {}, by: onBox('admin') }).catch((fault) => fault);
     expect(error).toBeInstanceOf(AppError);
     expect(error.message).toContain('the e-mail address of Ada was changed');
@@ -152,9 +150,7 @@ describe('a pending request', () => {
         await approveKey(deps, { identifier, grant: {}, by: onBox('other') });
       },
     });
-    const target = parseMailUrl(slow.url);
-    if (target === null) throw new Error('no target');
-    const mailing = { ...deps, mailer: async () => createMailer(target, 'keys@example.net') };
+    const mailing = { ...deps, mailer: async () => createMailer(serverAt(slow.port), 'keys@example.net') };
     const error = await refusal(approveKey(mailing, { identifier, grant: {}, by: onBox('admin') }));
     expect([error.code, error.message]).toEqual([
       'refused',

@@ -4,7 +4,6 @@ import { moveAndNotify } from '../../../shared/keys/life.ts';
 import type { Verifier } from '../../../shared/keys/verify.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { detailText } from '../../../shared/log.ts';
-import { parseMailUrl } from '../../../shared/mail/address.ts';
 import { sendDueMails } from '../../../shared/mail/delivery.ts';
 import { createMailer } from '../../../shared/mail/send.ts';
 import { policyOf } from '../../../shared/profiles/import/feed-policy.ts';
@@ -15,6 +14,7 @@ import { addBackend } from '../../support/people.ts';
 import { changeByHand, eraseProfile, importLines } from '../../support/profiles.ts';
 import { readingOf } from '../../support/storage.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
+import { serverAt } from '../mail/sample.ts';
 
 const ADA = { id: 7, username: 'Ada', email: 'ada@example.org' };
 const EVE = { id: 8, username: 'Eve', email: 'eve@example.org' };
@@ -165,9 +165,7 @@ describe('while a profile is banned', () => {
 test('a ban while the secret is being mailed voids the approval: the key stays pending, and that secret never works', async () => {
   const identifier = await request(deps, { profile: 'Ada' });
   const slow = await startSmtp({ onMessage: ban });
-  const target = parseMailUrl(slow.url);
-  if (target === null) throw new Error('no target');
-  const mailing = { ...deps, mailer: async () => createMailer(target, 'keys@example.net') };
+  const mailing = { ...deps, mailer: async () => createMailer(serverAt(slow.port), 'keys@example.net') };
   const error = await refusal(approveKey(mailing, { identifier, grant: {}, by: onBox('admin') }));
   expect([error.code, error.message]).toEqual([
     'refused',
