@@ -41,8 +41,8 @@ export async function getRaw(
 export function takeApart(text: string): RawAnswer {
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...fields] = text.slice(0, end).split('\r\n');
-  const headers = new Headers(fields.map((field) => field.split(/:\s*/, 2) as [string, string]));
-  for (const field of fields) headers.set(field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1));
+  const headers = new Headers();
+  for (const field of fields) headers.append(field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1));
   const body = text.slice(end + 4);
   const isChunked = headers.get('transfer-encoding') === 'chunked';
   return { status: Number(statusLine.split(' ')[1] ?? 0), headers, body: isChunked ? unchunked(body) : body };
