@@ -80,7 +80,7 @@ function migrateAsOne(sqlite: Sqlite, path: string, busyTimeoutMs: number, onCop
 // system releases with the process. A restore holds the same lock.
 
 function lockPathOf(databasePath: string): string {
-  return `${realPath(databasePath)}.lock`;
+  return guardDatabase(databasePath, () => `${realPath(databasePath)}.lock`);
 }
 
 /**
