@@ -4,7 +4,7 @@ import { addAdmin, findAdmin } from '../../shared/admins.ts';
 import { DAY_MS } from '../../shared/clock.ts';
 import { KEY_STATES } from '../../shared/db/schema.ts';
 import { write } from '../../shared/db/write.ts';
-import { moveAndNotify } from '../../shared/keys/life.ts';
+import { editKey, moveAndNotify } from '../../shared/keys/life.ts';
 import { showKey } from '../../shared/keys/view.ts';
 import { invite } from '../../shared/sign-in/passkeys.ts';
 import { useKey } from '../server/portal/stored.ts';
@@ -122,7 +122,8 @@ describe.skipIf(!hasChromium)('every page is usable, and shows what people wrote
   const used = (await issue(access, { profile: 'ada', ...MARKED }, { expiresAtMs: clock.nowMs() + DAY_MS })).identifier;
   useKey(access, used, 20, 2_553);
   const rejected = await request(access, { profile: 'ada', ...MARKED });
-  moveAndNotify(access, 'reject', { identifier: rejected, reason: MARK, by: onBox('root') });
+  const long = { kind: 'admin', name: 'grace.brewster.murray.hopper@computing.example' } as const;
+  moveAndNotify(access, 'reject', { identifier: rejected, reason: MARK, by: long });
   const pending = await request(access, { profile: 'ada', ...MARKED, successorOf: used });
   for (const state of KEY_STATES.toReversed()) await keyIn(state, { ...access, clock }, BEA.username);
   const [ada, bea] = [signInOwner(access, ADA.id), signInOwner(access, BEA.id)];
@@ -208,7 +209,7 @@ describe.skipIf(!hasChromium)('every page is usable, and shows what people wrote
     await go('?choose=all');
     await expectGood(page);
     await expectFocusSeen(page);
-    for (const path of ['/people', '/log', '/overview', '/keys', `/keys/${used}`]) {
+    for (const path of ['/people', '/log', '/overview', '/keys', `/keys/${used}`, `/keys/${rejected}`]) {
       await go(path);
       await expectGood(page);
     }
@@ -480,8 +481,10 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await status.getByText('The e-mail is on its way.').waitFor();
     await page.goto(`${ORIGIN}/developers/admin/keys/${other}`);
     await page.locator('#state').getByText('pending').waitFor();
+    editKey(access, { identifier: other, name: 'Renamed meanwhile', by: onBox('root') });
     gate.resolve();
     await page.getByRole('heading', { name: 'Change this key' }).waitFor();
+    await heading(page, 'Renamed meanwhile');
     expect(await page.locator('#state').textContent()).toBe('Activeuntil revoked');
     expect(troubles.filter((text) => !/\b502\b/.test(text))).toEqual([]);
   }, 60_000);

@@ -54,7 +54,7 @@ export async function showAdminKey(context: PageContext, typed: Form | null, fau
     where: sectionOf(key),
     scripts: [countScript, ...attempt.scripts],
     body: html`${decision === null ? '' : html`<a class="skip" href="#decide">To the decision</a>`}${errorSummary(faults)}
-${crumbs(context, key)}<div class="head"><div><h1>${userText(name)}</h1>
+${crumbs(context, key)}<div class="head"><div><h1 id="heading">${userText(name)}</h1>
 <p class="meta"><span class="meta" id="state">${stateParts(key, move, nowMs).map((part) => html`<span>${part}</span>`)}</span><span><code data-copy="the identifier">${identifier}</code></span></p></div></div>${reasonOf(move)}
 ${attempt.body}
 <div id="rest" class="stack">
@@ -85,7 +85,7 @@ function stateParts(key: KeyView, move: HistoryView | undefined, nowMs: number):
   const when = SLOT_HOLDERS.some((one) => one === state)
     ? html`for ${durationSince(atMs, nowMs)}`
     : relativeTime(atMs, nowMs);
-  const by = state === 'pending' ? '' : html` by ${move.by}`;
+  const by = state === 'pending' ? '' : html` by ${userText(move.by)}`;
   return [html`${stateTag(key)} ${when}${by}`, ...ending];
 }
 

@@ -1,7 +1,7 @@
 // Polls the state of unfinished decisions every two seconds until the outcome of each is known, and updates the page. On the
-// page of a key, its state and the rest are updated too; in the queue only the rows whose state has changed, so that what is
-// chosen or open there stays.
-const ofKey = ['state', 'rest'].map((id) => document.getElementById(id));
+// page of a key, its name, its state and the rest are updated too, since a decision is about what is shown; in the queue only the
+// rows whose state has changed, so that what is chosen or open there stays.
+const ofKey = ['heading', 'state', 'rest'].map((id) => document.getElementById(id));
 
 // The links of the head, one of which counts the waiting requests.
 const IN_HEAD = '.nav > li > a';
