@@ -28,12 +28,11 @@ export async function startBrowser(): Promise<OpenPage> {
 type Watched = { page: Page; requests: string[]; troubles: string[] };
 
 /**
- * A window's size in CSS pixels (844 high by default), with its user's preferences and time zone, and the Cookie header with which
+ * A window's width in CSS pixels (it is 844 high), with its user's preferences and time zone, and the Cookie header with which
  * the user is signed in.
  */
 type Size = {
   width: number;
-  height?: number;
   colorScheme: 'light' | 'dark';
   isWithoutScripts?: boolean;
   timezoneId?: string;
@@ -75,7 +74,7 @@ async function openWindow(browser: Browser): Promise<Watched> {
 async function renew(
   page: Page,
   url: string,
-  { width, height = 844, colorScheme, isWithoutScripts = false, timezoneId = 'UTC', cookie }: Size,
+  { width, colorScheme, isWithoutScripts = false, timezoneId = 'UTC', cookie }: Size,
 ): Promise<void> {
   // Otherwise only the hash would change.
   if (new URL(url).hash !== '' && page.url() !== 'about:blank') await page.goto('about:blank');
@@ -86,7 +85,7 @@ async function renew(
   await tools.send('WebAuthn.disable');
   await tools.send('Emulation.setTimezoneOverride', { timezoneId });
   await tools.send('Emulation.setScriptExecutionDisabled', { value: isWithoutScripts });
-  await resize(page, width, height);
+  await resize(page, width);
   await page.emulateMedia({ colorScheme });
 }
 
@@ -139,9 +138,9 @@ const TARGETS =
   'a:not(p a, li a, .summary a, .skip), nav a, button, input:not([type=hidden]), select, textarea:not([hidden]), summary';
 
 /**
- * Expects that the page, to which {@link AXE} was added as an initial script, is accessible and fits into windows of three widths: nothing is wider than its container, controls are at
- * least 24 pixels high, and axe finds no violations, and in a wide and light window no colours that are too alike. Afterwards the
- * window is narrow and dark, and all details in the page's main part are open.
+ * Expects that the page, to which {@link AXE} was added as an initial script, is accessible and fits into windows of three widths:
+ * nothing is wider than its container, controls are at least 24 pixels high, and axe finds no violations, and in a wide and light
+ * window no colours that are too alike. Afterwards the window is narrow and dark, and all details in the page's main part are open.
  */
 export async function expectUsable(page: Page): Promise<void> {
   for (const width of WIDTHS) {
