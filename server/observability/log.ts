@@ -85,7 +85,7 @@ function describeFault(cause: unknown): string {
   }
   return parts
     .join('\ncaused by ')
-    .replace(/\b(pl[kpt]_[0-9A-Za-z]{1,8})[0-9A-Za-z_]*/g, '$1…')
+    .replace(/\b(pl[kp]_[0-9A-Za-z]{1,8})[0-9A-Za-z_]*/g, '$1…')
     .replace(/[^\s@"'<>]+@[^\s@"'<>]+/g, '…@…')
     .slice(0, 4_000);
 }

@@ -27,7 +27,7 @@ function naming({ db, folder }: Deps & { folder: string }) {
       names.hide(
         printed
           .replaceAll(folder, '<folder>')
-          .replace(/(?<=pl[kpt]_[0-9A-Za-z]{8}_)[0-9A-Za-z]{38}/g, '<secret>')
+          .replace(/(?<=pl[kp]_[0-9A-Za-z]{8}_)[0-9A-Za-z]{38}/g, '<secret>')
           .replace(/(?<= pending +)\d+s/g, '0s')
           .replace(/(?<=\/enrol#)[\w-]{43}/g, '<secret>')
           .replace(/\d{4}-\d{2}-\d{2}[T ][\d:.]{5,12}/g, (time) => (isNow(time) ? time.replace(/\d/g, '0') : time)),

@@ -19,7 +19,7 @@ export async function serverOn(deps: Deps & { folder: string; clock: TestClock }
     drainMs: 50,
     ...options,
     log: {
-      // Workers send several lines at once.
+      // Several lines may come at once.
       write: (lines) => void log.push(...(Bun.JSONL.parse(lines) as typeof log)),
       drain: async () => {},
     },

@@ -67,7 +67,6 @@ describe('a file of variables', () => {
       /^settings, line 1: MIAL_URL is not a variable of this program; there are .*\bMAIL_URL\b/,
     );
     expect(() => parse('__proto__=x')).toThrow('settings, line 1');
-    expect(() => parse('WORKERS=2')).toThrow('WORKERS is not a variable');
   });
 
   test('sets what the environment does not, and is named if it is missing or a folder', () => {
