@@ -45,6 +45,8 @@ export async function decide(context: PageContext): Promise<Outcome> {
   if (ofPage.size > 0) return { ...(await showAdminKey(context, form, ofPage)), refusal: REFUSED };
   /** The page that asks once more; if the decision is no longer possible, that of the key. */
   const askOnce = async (wrong: Faults): Promise<Page> => {
+    // Read before the rest: if the key changes in between, what is confirmed there is refused.
+    const revision = keyRevision(deps.db, identifier);
     const fault = faultOf(() => operation.check(deps, showKey(deps, identifier)));
     if (fault !== null) {
       const why = wrong.size > 0 ? wrong : new Map([['', fault]]);
@@ -56,7 +58,7 @@ export async function decide(context: PageContext): Promise<Outcome> {
       cancel: path,
       hidden: [
         ['operation', operation.name],
-        ['shown', keyRevision(deps.db, identifier)],
+        ['shown', revision],
       ],
     });
   };
@@ -90,18 +92,17 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   const { values, faults } = readFields(longFields(operation), form, context.nowMs);
   const isSure = form.has(SURE);
   if (faults.size > 0 || (operation.isDangerous && !isSure)) {
-    const keys = identifiers.flatMap((one) => (faultOf(() => showKey(deps, one)) === null ? showKey(deps, one) : []));
+    const found = identifiers.filter((one) => faultOf(() => readKey(deps.db, one)) === null);
+    // Read before the keys, as on the page that asks about one.
+    const versions = found.flatMap((one): [string, string][] => [
+      ['chosen', one],
+      ['shown', `${one} ${keyRevision(deps.db, one)}`],
+    ]);
+    const keys = found.map((one) => showKey(deps, one));
     const page = await confirm(context, operation, keys, isSure ? faults : NO_FAULTS, {
       action: to(`${QUEUE_PATH}/decide`),
       cancel: partAddress(context, identifiers),
-      hidden: [
-        [operation.name, ''],
-        ...partFields(context),
-        ...keys.flatMap(({ identifier }): [string, string][] => [
-          ['chosen', identifier],
-          ['shown', `${identifier} ${keyRevision(deps.db, identifier)}`],
-        ]),
-      ],
+      hidden: [[operation.name, ''], ...partFields(context), ...versions],
     });
     return isSure ? { ...page, refusal: REFUSED } : page;
   }

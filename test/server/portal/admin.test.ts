@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../shared/clock.ts';
 import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { editKey } from '../../../shared/keys/life.ts';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
 import { allows } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
@@ -273,6 +274,41 @@ describe('a decision', () => {
     record('suspend: the limits were changed', late);
     expect((await grace.press(late, 'Suspend it')).status).toBe(303);
     expect(showKey(access, identifier).state).toBe('suspended');
+  });
+
+  test('is confirmed on a page that was read after the version that it sends, whoever writes meanwhile', async () => {
+    const { access, clock, grace } = await adminPages();
+    const identifiers = [await request(access, { profile: 'ada' }), await request(access, { profile: 'bea' })];
+    const queue = await grace.see();
+    const ofOne = await grace.see(`/keys/${identifiers[0]}`);
+    // Each look at the clock, which follows the reading of a key, renames both, as a command beside the server can.
+    const versions: string[][] = [];
+    const { nowMs } = clock;
+    const rename = () => {
+      clock.nowMs = nowMs;
+      for (const identifier of identifiers) {
+        editKey(access, { identifier, name: `Name ${versions.length}`, by: onBox('root') });
+      }
+      versions.push(identifiers.map((identifier) => keyRevision(access.db, identifier)));
+      clock.nowMs = lookAndRename;
+    };
+    const lookAndRename = () => {
+      rename();
+      return nowMs();
+    };
+    for (const [page, button] of [
+      [queue, 'Reject…'],
+      [ofOne, 'Reject…'],
+    ] as const) {
+      clock.nowMs = lookAndRename;
+      const { body } = await grace.press(page, button, { chosen: identifiers });
+      clock.nowMs = nowMs;
+      const names = [...body.matchAll(/<li class="said"><b><bdi>Name (\d+)/g)].map(([, at]) => Number(at));
+      const sent = [...body.matchAll(/name="shown" value="(?:\w{8} )?([^"]+)"/g)].map(([, version = '']) => version);
+      const read = sent.map((version) => versions.findIndex((both) => both.includes(version)));
+      expect(read.map((at, row) => at <= (names[row] ?? -1))).toEqual(names.map(() => true));
+      expect(names.length).toBe(page === queue ? 2 : 1);
+    }
   });
 });
 
