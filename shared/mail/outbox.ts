@@ -130,12 +130,12 @@ export function mailFormerAddress(
   if (!isMailAddress(formerEmail)) return;
   const recent = mailsOfKind(tx).all({ profileId, kind: 'address', since: act.atMs - DAY_MS });
   if (recent.length >= MAX_ADDRESS_MAILS_A_DAY || recent.some(({ at }) => at === act.atMs)) return;
-  const profile = usernameOf(tx).get({ profileId })?.username ?? '';
+  const profile = ownerOf(tx).get({ profileId })?.username ?? '';
   const text = addressMail({ ...serviceNews(config), profile, atMs: act.atMs });
   storeMail(tx, text, { profileId, to: formerEmail }, act);
 }
 
-/** Stores a mail to an owner about a sign-in by hand-over; once a UTC day at most. */
+/** Stores a mail to an owner about a sign-in by hand-over, if there is an address for it; once a UTC day at most. */
 export function mailSignIn(
   tx: Tx,
   config: MailConfig,
@@ -144,7 +144,8 @@ export function mailSignIn(
 ): void {
   const since = act.atMs - (act.atMs % DAY_MS);
   if (mailsOfKind(tx).get({ profileId, kind: 'new-sign-in', since }) !== undefined) return;
-  const profile = usernameOf(tx).get({ profileId })?.username ?? '';
+  const { username: profile = '', email = null } = ownerOf(tx).get({ profileId }) ?? {};
+  if (email === null) return;
   const news = { ...serviceNews(config), pages: config.ownerPages, profile, atMs: act.atMs, address, agent };
   storeMail(tx, signInNoticeMail(news), { profileId, to: null }, act);
 }
@@ -163,9 +164,9 @@ const mailsOfKind = preparedOnce((db) =>
     .prepare(),
 );
 
-const usernameOf = preparedOnce((db) =>
+const ownerOf = preparedOnce((db) =>
   db
-    .select({ username: profiles.username })
+    .select({ username: profiles.username, email: profiles.email })
     .from(profiles)
     .where(eq(profiles.id, sql.placeholder('profileId')))
     .prepare(),

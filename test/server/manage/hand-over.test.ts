@@ -103,6 +103,10 @@ test('the owner is told of sign-ins by hand-over, once a UTC day, without any te
   world.clock.advance(86_400_000);
   await enter(world, await world.ticketFor());
   expect(notices()).toEqual({ n: 2 });
+  // Without an address it could only be listed as undelivered.
+  await importLines(world.access, [{ ...BEA, email: null }]);
+  expect((await enter(world, await world.ticketFor({ uid: BEA.id }))).status).toBe(303);
+  expect(notices()).toEqual({ n: 2 });
 });
 
 test('removing a token ends the URLs and sessions that it created, and nothing else', async () => {
