@@ -75,7 +75,7 @@ export function reachableAddress(owner: Owner): string {
   if (owner.email === null || !isMailAddress(owner.email)) {
     throw new AppError(
       'refused',
-      `The profile ${owner.username} has no e-mail address to which a secret could be sent; import one first.`,
+      `The profile ${owner.username} has no e-mail address to which a secret could be sent; it needs one first.`,
     );
   }
   return owner.email;
