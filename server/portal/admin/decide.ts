@@ -14,7 +14,7 @@ import { buttonLine, errorSummary, type Faults, hiddenField, inputField, NO_FAUL
 import { joined, permissionNames, stateTag } from '../html/key-facts.ts';
 import { doneAt } from '../requests/answers.ts';
 import { allValues, oneValue } from '../requests/form.ts';
-import { formFields, formRefusal, performFor, readFields, whatStops } from '../requests/operation-form.ts';
+import { addChange, formFields, formRefusal, performFor, readFields, whatStops } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { longFields } from './decision-forms.ts';
 import { showAdminKey } from './key.ts';
@@ -42,7 +42,10 @@ export async function decide(context: PageContext): Promise<Outcome> {
   const { values, faults } = readFields(formFields(operation, 'admin'), form, context.nowMs);
   const askedThere = longFields(operation).map(([input, schema]) => formNameOf(input, schema));
   const ofPage = new Map([...faults].filter(([name]) => !askedThere.includes(name)));
-  if (ofPage.size > 0) return { ...(await showAdminKey(context, form, ofPage)), refusal: REFUSED };
+  const isChanged = oneValue(form, 'shown') !== keyRevision(deps.db, identifier);
+  if (ofPage.size > 0) {
+    return { ...(await showAdminKey(context, form, addChange(ofPage, isChanged))), refusal: REFUSED };
+  }
   /** The page that asks once more; if the decision is no longer possible, that of the key. */
   const askOnce = async (wrong: Faults): Promise<Page> => {
     // Read before the rest: if the key changes in between, what is confirmed there is refused.
@@ -63,7 +66,7 @@ export async function decide(context: PageContext): Promise<Outcome> {
     });
   };
   if (operation.isDangerous && !form.has(SURE)) return askOnce(NO_FAULTS);
-  if (faults.size > 0) return { ...(await askOnce(faults)), refusal: REFUSED };
+  if (faults.size > 0) return { ...(await askOnce(addChange(faults, isChanged))), refusal: REFUSED };
   try {
     finishAll(context, await carryOut(context, operation, { ...values, identifier }, oneValue(form, 'shown')));
   } catch (error) {
@@ -94,15 +97,20 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   if (faults.size > 0 || (operation.isDangerous && !isSure)) {
     const found = identifiers.filter((one) => faultOf(() => readKey(deps.db, one)) === null);
     // Read before the keys, as on the page that asks about one.
-    const versions = found.flatMap((one): [string, string][] => [
-      ['chosen', one],
-      ['shown', `${one} ${keyRevision(deps.db, one)}`],
-    ]);
+    const versions = found.map((one) => [one, keyRevision(deps.db, one)] as const);
+    const isChanged = versions.some(([one, revision]) => shown.get(one) !== revision);
     const keys = found.map((one) => showKey(deps, one));
-    const page = await confirm(context, operation, keys, isSure ? faults : NO_FAULTS, {
+    const page = await confirm(context, operation, keys, isSure ? addChange(faults, isChanged) : NO_FAULTS, {
       action: to(`${QUEUE_PATH}/decide`),
       cancel: partAddress(context, identifiers),
-      hidden: [[operation.name, ''], ...partFields(context), ...versions],
+      hidden: [
+        [operation.name, ''],
+        ...partFields(context),
+        ...versions.flatMap(([one, revision]): [string, string][] => [
+          ['chosen', one],
+          ['shown', `${one} ${revision}`],
+        ]),
+      ],
     });
     return isSure ? { ...page, refusal: REFUSED } : page;
   }

@@ -9,7 +9,7 @@ import { errorSummary, type Faults, formTo, hiddenField, inputField, NO_FAULTS }
 import { stateTag } from '../html/key-facts.ts';
 import { doneAt } from '../requests/answers.ts';
 import { type Form, oneValue } from '../requests/form.ts';
-import { formFields, performFor, performForm, whatStops } from '../requests/operation-form.ts';
+import { addChange, formFields, performFor, performForm, whatStops } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
 import { bannedNote, crumbs, ownKeyPath, ownProfile } from './own-profile.ts';
 
@@ -23,13 +23,15 @@ export function actionPage(context: PageContext, operation: AnyOperation, door: 
 
 /** `POST` to the same path: performs the operation. Throws `not_found`, and `refused` if the key's state does not allow it. */
 export function doAction(context: PageContext, operation: AnyOperation, door: OwnerPage): Promise<Outcome> {
-  const { form, params } = context;
+  const { deps, form, params } = context;
   const identifier = params.identifier as string;
-  const person = { ...(context.person as SignedInPerson), shown: oneValue(form, 'shown') };
+  const shown = oneValue(form, 'shown');
+  const person = { ...(context.person as SignedInPerson), shown };
   return performForm({ ...context, person }, operation, formFields(operation, 'owner'), {
     about: { identifier },
     done: () => doneAt(`/developers/keys/${identifier}`, operation),
-    show: (faults) => show(context, operation, door, form, faults),
+    show: (faults) =>
+      show(context, operation, door, form, addChange(faults, shown !== keyRevision(deps.db, identifier))),
   });
 }
 

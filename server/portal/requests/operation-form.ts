@@ -110,6 +110,11 @@ export function formRefusal(error: unknown): Required<Pick<Page, 'refusal' | 'de
   throw error;
 }
 
+/** What is wrong with a form; if what it is about has changed since, that too, because the page comes back as it is now. */
+export function addChange(faults: Faults, isChanged: boolean): Faults {
+  return isChanged ? new Map([['', CHANGED], ...faults]) : faults;
+}
+
 /** `about` is the input that is not in the form, `done` makes the outcome of a success, `show` the form again with its errors. */
 type FormEnds<Output> = {
   about: Readonly<Record<string, unknown>>;

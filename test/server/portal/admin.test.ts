@@ -8,7 +8,7 @@ import { allows } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { storeLastImport } from '../../../shared/profiles/import/report.ts';
 import { issue, keyIn, mailedSecrets, moveByAdmin, request } from '../../support/keys.ts';
-import { type Answer, adminPages, BEA, type ServedPages } from '../../support/pages.ts';
+import { ADA, type Answer, adminPages, BEA, type ServedPages } from '../../support/pages.ts';
 import { eraseProfile, importLines } from '../../support/profiles.ts';
 import { use } from '../../support/storage.ts';
 import { eventually, onBox } from '../../support/world.ts';
@@ -274,6 +274,26 @@ describe('a decision', () => {
     record('suspend: the limits were changed', late);
     expect((await grace.press(late, 'Suspend it')).status).toBe(303);
     expect(showKey(access, identifier).state).toBe('suspended');
+  });
+
+  test('on a changed key that also breaks a rule is refused for both, because the page comes back with the new state', async () => {
+    const { access, grace } = await adminPages();
+    const identifier = await request(access, { profile: 'ada' });
+    const page = await grace.see(at(identifier));
+    const asked = await grace.press(page, 'Reject…');
+    const askedForSeveral = await grace.press(await grace.see(), 'Reject…', { chosen: identifier });
+    await importLines(access, [{ ...ADA, email: 'new@example.org' }]);
+    for (const [form, button, changes] of [
+      [page, 'Approve', { expires: 'other', expiresOther: 'soon' }],
+      [asked, 'Reject it', { reason: '' }],
+      [askedForSeveral, 'Reject it', { reason: '' }],
+    ] as const) {
+      const refused = await grace.press(form, button, changes);
+      const again = await grace.press(refused, button, changes);
+      const areChanged = [refused, again].map(({ body }) => body.includes('This has changed since you opened it'));
+      expect([refused.status, again.status, ...areChanged]).toEqual([422, 422, true, false]);
+    }
+    expect(showKey(access, identifier)).toMatchObject({ state: 'pending', attempt: null });
   });
 
   test('is confirmed on a page that was read after the version that it sends, whoever writes meanwhile', async () => {

@@ -243,6 +243,8 @@ test('a refused name or reason comes back as typed', async () => {
   const { act, access } = await adasPages();
   const { identifier } = await issue(access, { profile: 'ada' });
   record('a name that is too long', await act(identifier, 'rename', { name: 'x'.repeat(256) }));
+  const late = await act(identifier, 'rename', { name: 'x'.repeat(256), shown: 'another version' });
+  expect([late.status, late.body.includes('This has changed since you opened it')]).toEqual([422, true]);
   const reason = `bell \u0007 ${'y'.repeat(2_000)}`;
   const unreasoned = await act(identifier, 'revoke', { reason });
   expect([unreasoned.status, unreasoned.body.includes(`>\n${reason}</textarea>`)]).toEqual([422, true]);
