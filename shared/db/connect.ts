@@ -71,11 +71,13 @@ export type Opening = {
   /** Runs before the first pragma that writes. May throw; another program's file then stays unchanged. */
   check?: (sqlite: Sqlite) => void;
   create?: boolean;
+  /** Whether the journal mode stays as it is: a change of it is written into the file. */
+  keepsJournalMode?: boolean;
   /** Whether a confirmed commit survives a power cut, not only a crash of the program. */
   isDurable?: boolean;
 };
 
-/** Opens a file of this program in WAL mode with the pragmas that every connection needs. */
+/** Opens a file of this program, in WAL mode unless it keeps its own, with the pragmas that every connection needs. */
 export function openFile(path: string, busyTimeoutMs: number, opening: Opening = {}): Sqlite {
   const { create = true } = opening;
   // SQLite creates the file with the mode of the umask, and the `-wal` and `-shm` files with the mode of the main file.
@@ -102,13 +104,17 @@ export function orClose<T>(sqlite: Sqlite, act: () => T): T {
   }
 }
 
-function prepareConnection(sqlite: Sqlite, busyTimeoutMs: number, { check, isDurable = true }: Opening): Sqlite {
+function prepareConnection(
+  sqlite: Sqlite,
+  busyTimeoutMs: number,
+  { check, keepsJournalMode = false, isDurable = true }: Opening,
+): Sqlite {
   // Set first, so that the statements below wait for locks too.
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   // A view or trigger planted in the file must not call functions with side effects.
   sqlite.run('PRAGMA trusted_schema = OFF');
   check?.(sqlite);
-  useWriteAheadLog(sqlite, busyTimeoutMs);
+  if (!keepsJournalMode) useWriteAheadLog(sqlite, busyTimeoutMs);
   sqlite.run(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
   prepareWrites(sqlite);
   return sqlite;

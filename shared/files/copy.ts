@@ -1,4 +1,15 @@
-import { closeSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { userName } from '../actor.ts';
 import { isoTime, systemClock } from '../clock.ts';
@@ -51,9 +62,18 @@ function damages(sqlite: Sqlite): string[] {
 /**
  * Checks pages, indexes, references and CHECK constraints, one of which says that each approved key has the hash of its
  * secret. Each fault is a clause without private data. Everything is read from one snapshot, so others may write
- * meanwhile. Throws `busy`, and `refused` for a file that can't be read.
+ * meanwhile. Throws `busy`, and `refused` for a file that can't be read, or not written: SQLite would skip CHECK constraints.
  */
 export function checkDatabase({ $client: sqlite }: Db): { faults: string[]; profiles: number; keys: number } {
+  const { filename } = sqlite;
+  try {
+    accessSync(filename, constants.W_OK);
+  } catch (error) {
+    throw fileRefusal(
+      `${filename} may only be read, so not all of it can be checked; copy it, and check the copy.`,
+      error,
+    );
+  }
   using _ = beginSnapshot(sqlite);
   const faults = damages(sqlite);
   // Damaged pages can't be counted.

@@ -10,7 +10,7 @@ import { copyBeforeMigration } from './copy.ts';
 /**
  * How a process uses the database. `serve` creates and migrates it; `fill` (an import) creates it but does not migrate an
  * existing one; `use` (nearly all other commands) requires it to exist with the current schema; `look` (backup, check)
- * accepts an older schema too.
+ * accepts an older schema too, and does not write to the file, so that a backup stays as it is.
  */
 export type OpenMode = 'serve' | 'fill' | 'use' | 'look';
 
@@ -36,7 +36,8 @@ export function openDatabase(path: string, mode: OpenMode, onCopied = (_copy: st
   const isNeeded = mustExist || mode === 'use' || mode === 'look';
   if (isNeeded && !existsSync(path)) throw missingDatabase(path, mode);
   return guardDatabase(path, () => {
-    const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], { check: (found) => schemaState(found, path) });
+    const check = (found: Sqlite) => schemaState(found, path);
+    const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], { check, keepsJournalMode: mode === 'look' });
     return orClose(sqlite, () => {
       const state = schemaState(sqlite, path);
       if (isNeeded && state === 'new') throw missingDatabase(path, mode);

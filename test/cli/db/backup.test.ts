@@ -228,4 +228,13 @@ describe('db check', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, faults: [fault] });
     expect(json.code).toBe(1);
   });
+
+  test('changes nothing in a backup', async () => {
+    const { folder, backup } = await world();
+    const file = join(folder, 'copy.db');
+    await backup(file);
+    const before = readFileSync(file);
+    expect((await runCommand(['db', 'check', '--db', file])).code).toBe(0);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
 });
