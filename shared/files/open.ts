@@ -28,13 +28,14 @@ const MIGRATION_TIMEOUT_MS = 600_000;
 
 /**
  * Opens the main database. Throws `refused`, with the path, if it is missing, belongs to another program, has a newer schema,
- * or has an older schema that this mode must not migrate or that a running server uses, and `busy` if it stays locked. New
- * files get mode 0600, a new folder 0700. An existing database is copied before it is migrated, and `onCopied` is called with
- * the path of the copy. With `mustExist` a missing or empty file is refused in every mode.
+ * or has an older schema that this mode must not migrate, or if it would be made or migrated under a running server, and `busy`
+ * if it stays locked. New files get mode 0600, a new folder 0700. An existing database is copied before it is migrated, and
+ * `onCopied` is called with the path of the copy. With `mustExist` a missing or empty file is refused in every mode.
  */
 export function openDatabase(path: string, mode: OpenMode, onCopied = (_copy: string) => {}, mustExist = false): Db {
   const isNeeded = mustExist || mode === 'use' || mode === 'look';
   if (isNeeded && !existsSync(path)) throw missingDatabase(path, mode);
+  if (isLost(path)) throw alreadyServed(path);
   return guardDatabase(path, () => {
     const check = (found: Sqlite) => schemaState(found, path);
     const sqlite = openFile(path, BUSY_TIMEOUT_MS[mode], { check, keepsJournalMode: mode === 'look' });
@@ -56,6 +57,14 @@ export function openDatabase(path: string, mode: OpenMode, onCopied = (_copy: st
       return withTables(sqlite);
     });
   });
+}
+
+/**
+ * Whether somebody removed the database of a running server, which has made it before it takes its lock: a new one would share
+ * the write-ahead log with the old one, and lose what is written there when the server stops.
+ */
+function isLost(path: string): boolean {
+  return !existsSync(path) && isServed(path) && !existsSync(path);
 }
 
 function missingDatabase(path: string, mode: OpenMode): AppError {

@@ -137,11 +137,11 @@ test('only the owner can read new files, whatever the umask, and files with loos
 });
 
 test('a second server for the same database is refused, but a look at whether one is running does not hinder it', () => {
+  openDatabase(path('lock'), 'serve').$client.close();
   expect(isServed(path('lock'))).toBe(false);
   const lock = takeServerLock(path('lock'));
   expect(() => takeServerLock(path('lock'))).toThrow('is running on');
   symlinkSync(path('lock'), join(folder, 'link.db'));
-  openDatabase(path('lock'), 'serve').$client.close();
   lock.close();
   const again = takeServerLock(path('lock'));
   expect(() => takeServerLock(join(folder, 'link.db'))).toThrow('is running on');

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAsItIs, openFile } from '../../../shared/db/connect.ts';
 import { MIGRATIONS, migrate } from '../../../shared/db/migrate.ts';
@@ -73,6 +73,17 @@ test('while a server of the previous version runs, its database is not upgraded,
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   expect(await server.end()).toBe(0);
   expect(copies(join(DATABASE_PATH, '..'))).toEqual([]);
+});
+
+test('no database is made in the place of one that was removed under a running server', async () => {
+  const DATABASE_PATH = join(tempFolder(), 'profiles.db');
+  const server = await startServerProcess({ DATABASE_PATH });
+  rmSync(DATABASE_PATH);
+  const words = ['profiles', 'import', '-', '--db', DATABASE_PATH];
+  const refused = await profilectl(words, { stdin: '{"id":1,"username":"ada"}\n' });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('A server is running on') });
+  expect(existsSync(DATABASE_PATH)).toBe(false);
+  await server.end();
 });
 
 test('when the table of keys is rebuilt, its order and constraints are kept', () => {
