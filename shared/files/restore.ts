@@ -42,9 +42,10 @@ export function prepareRestore(databasePath: string, file: string, config: MailC
   const path = guardDatabase(databasePath, () => refuseItself(databasePath, file));
   const lock = takeServerLock(path);
   try {
+    const backup = { file, mark: markOf(file) };
     return {
       source: verifyFile(file, 'read'),
-      run: (by) => guardDatabase(path, () => replaceDatabase(path, file, by, config)),
+      run: (by) => guardDatabase(path, () => replaceDatabase(path, backup, by, config)),
       release: () => lock.close(),
     };
   } catch (error) {
@@ -66,7 +67,18 @@ function refuseItself(databasePath: string, file: string): string {
   return path;
 }
 
-function replaceDatabase(path: string, file: string, by: Actor, config: MailConfig): Restored {
+/** What changes if another file gets this name, or somebody writes to the file. */
+function markOf(file: string): string {
+  const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true });
+  return [dev, ino, size, mtimeNs].join();
+}
+
+function replaceDatabase(
+  path: string,
+  { file, mark }: { file: string; mark: string },
+  by: Actor,
+  config: MailConfig,
+): Restored {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   // The caller holds the server's lock, so a file of this name was left by a restore that was killed.
   const unfinished = `${path}.unfinished`;
@@ -76,6 +88,7 @@ function replaceDatabase(path: string, file: string, by: Actor, config: MailConf
   try {
     using source = openAsItIs(file, 'read');
     copyInto(source, unfinished, file);
+    if (markOf(file) !== mark) throw fileRefusal(`${file} has changed since it was checked; nothing was replaced.`);
     old = existsSync(path) ? lockOld(path) : null;
     const ended = old?.ended ?? null;
     const kept = withCopy(unfinished, (copy) => {

@@ -162,6 +162,19 @@ describe('db restore', () => {
     expect(names()).toEqual(['ada', 'bob']);
   });
 
+  test('refuses a backup that another file has replaced while it asked', async () => {
+    const { db, file, names, aside } = world();
+    const terminal = openTerminal(['db', 'restore', file, '--db', db]);
+    await terminal.see('(1 profile, 0 keys)');
+    copyFileSync(other, `${file}.new`);
+    renameSync(`${file}.new`, file);
+    terminal.type(`y${KEY.enter}`);
+    await terminal.see('has changed since it was checked');
+    expect(await terminal.exited).toBe(1);
+    expect(names()).toEqual(['ada', 'bob']);
+    expect(aside()).toEqual([]);
+  });
+
   test('refuses while another command has the database open (exit code 75)', async () => {
     const { db, file, run, names, aside } = world();
     const other = openDatabase(db, 'use');
