@@ -56,13 +56,16 @@ function fault({ name, code }: Pick<SmallFile, 'name' | 'code'>, what: string, c
 /** Whether anyone may read or write. A group may be the service's own, which root lends its settings. */
 const OTHERS = 0o006;
 
-/** The warning if every user may read or write a file or folder; null if not, or if it can't be inspected. */
+/** The warning if every user may read or write a file; null if not, if it is no file, or if it can't be inspected. */
 export function looseMode(path: string): string | null {
+  return looseText(path, 'isFile', `run "chmod o-rwx ${shellWord(path)}"`);
+}
+
+function looseText(path: string, isKind: 'isFile' | 'isDirectory', help: string): string | null {
   try {
-    const { mode } = statSync(path);
-    if ((mode & OTHERS) === 0) return null;
-    const octal = (mode & 0o777).toString(8);
-    return `${path} is open to all users of this machine (mode ${octal}); run "chmod o-rwx ${shellWord(path)}".`;
+    const found = statSync(path);
+    if ((found.mode & OTHERS) === 0 || !found[isKind]()) return null;
+    return `${path} is open to all users of this machine (mode ${(found.mode & 0o777).toString(8)}); ${help}.`;
   } catch {
     return null;
   }
@@ -74,5 +77,7 @@ export function looseMode(path: string): string | null {
  */
 export function looseModes(databasePath: string): string[] {
   const file = realPath(databasePath);
-  return [looseMode(dirname(file)), looseMode(file) ?? looseMode(`${file}-wal`)].filter((text) => text !== null);
+  // No command is named: the folder may be /tmp, which all users need.
+  const folder = looseText(dirname(file), 'isDirectory', 'keep the database in a folder of its own, of mode 700');
+  return [folder, looseMode(file) ?? looseMode(`${file}-wal`)].filter((text) => text !== null);
 }

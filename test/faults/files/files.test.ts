@@ -12,7 +12,8 @@ import { HAS_STRACE } from '../machine.ts';
 
 // File modes of what real processes write and read.
 
-const LOOSE = /^Warning: (.*) is open to all users of this machine \(mode \d+\); run "chmod o-rwx \1"\.$/;
+const LOOSE =
+  /^Warning: (.*) is open to all users of this machine \(mode \d+\); (?:run "chmod o-rwx \1"|keep the database in a folder of its own, of mode 700)\.$/;
 
 /** The files that warnings on stderr name. */
 function warned(stderr: string): string[] {
