@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { addAdmin } from '../../shared/admins.ts';
 import { readConfig } from '../../shared/config/config.ts';
 import { createDeps, type Deps } from '../../shared/deps.ts';
+import { fileRefusal } from '../../shared/errors.ts';
 import { openDatabase } from '../../shared/files/open.ts';
 import { OPERATIONS, perform, performWhole } from '../../shared/operations.ts';
 import { importProfiles } from '../../shared/profiles/import/import.ts';
@@ -31,13 +32,25 @@ export function addDemo(program: Command): void {
       '\nEverything is in a temporary folder, which is removed at the end.\n\nExample:\n  profilectl demo',
     )
     .action(async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'profile-lookup-demo-'));
+      const folder = makeFolder();
       try {
         await runDemo(folder);
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }
     });
+}
+
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'profile-lookup-demo-'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw fileRefusal(
+      `No folder can be made in ${tmpdir()} (${code}); set TMPDIR to a folder that you may write to.`,
+      error,
+    );
+  }
 }
 
 async function runDemo(folder: string): Promise<void> {

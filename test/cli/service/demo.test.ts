@@ -101,6 +101,12 @@ test('the demo’s printed instructions let an owner and an admin sign in, and a
   expect([sent.status, await sent.json()]).toEqual([200, expect.objectContaining({ imported: 1 })]);
 });
 
+test('a demo that can’t make its folder says why', () => {
+  const env = cleanEnvironment({ TMPDIR: '/nowhere' });
+  const { exitCode, stderr } = Bun.spawnSync(profilectlWords(['demo']), { env });
+  expect([exitCode, String(stderr)]).toEqual([1, expect.stringContaining('made in /nowhere (ENOENT); set TMPDIR')]);
+});
+
 test('two demos that are stopped leave no files behind', async () => {
   first.child.kill('SIGTERM');
   second.child.kill('SIGHUP');
