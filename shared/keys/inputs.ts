@@ -4,6 +4,7 @@ import { KEY_STATES } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../text.ts';
+import { secretsIn } from './secret.ts';
 
 /** The kinds of form fields and prompts. */
 export type InputKind =
@@ -101,9 +102,15 @@ export function textField(rule: TextRule, facts: TextFacts, mayBeEmpty?: boolean
   return textInput(rule, mayBeEmpty).register(INPUT_FACTS, { label: rule.label, kind, bounds: rule, ...facts });
 }
 
-/** Text that is trimmed and then checked by a function that returns an error sentence or null. */
+/**
+ * Text that is trimmed and then checked by a function that returns an error sentence or null. It has no secret, which would be
+ * stored with it.
+ */
 export function trimmed(label: string, fault: (text: string) => string | null) {
-  return plain(label).overwrite(normaliseText).check(keeping(fault));
+  const leak = `The ${label} may not contain the secret of a key; name the key by its identifier.`;
+  return plain(label)
+    .overwrite(normaliseText)
+    .check(keeping((text) => (secretsIn(text).length > 0 ? leak : fault(text))));
 }
 
 /** Text that is not trimmed, such as an identifier. */

@@ -41,7 +41,7 @@ import {
   slotHolders,
 } from './record.ts';
 import { storeSearchTexts } from './search.ts';
-import { identifierOfSecret, newIdentifier, secretMatches } from './secret.ts';
+import { identifierOfSecret, newIdentifier, secretMatches, secretsIn } from './secret.ts';
 
 // Everything in the life of a key except its approval (`shared/approval/`). Each function checks the rules, changes the database
 // and stores the mails in one immediate transaction; `shared/mail/delivery.ts` sends them.
@@ -296,7 +296,7 @@ const NO_SECRET = { secret: '', identifier: '--------' };
  * Throws `refused` if the database can't be written.
  */
 export function revokeLeakedKeys(deps: Deps, text: string): void {
-  const found = secretsIn(text);
+  const found = leakedIn(text);
   write(deps.db, (tx) => {
     const nowMs = deps.clock.nowMs();
     for (const { secret, identifier } of found) {
@@ -307,9 +307,8 @@ export function revokeLeakedKeys(deps: Deps, text: string): void {
   });
 }
 
-function secretsIn(text: string): { secret: string; identifier: string }[] {
-  const secrets = new Set(text.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g) ?? []);
-  const found = [...secrets].flatMap((secret) => {
+function leakedIn(text: string): { secret: string; identifier: string }[] {
+  const found = secretsIn(text).flatMap((secret) => {
     const identifier = identifierOfSecret(secret);
     return identifier === null ? [] : [{ secret, identifier }];
   });

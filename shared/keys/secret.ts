@@ -38,6 +38,11 @@ function digitOf(code: number): number {
   return code < 91 ? code - 55 : code - 61;
 }
 
+/** What looks like secrets in a text, each once. */
+export function secretsIn(text: string): string[] {
+  return [...new Set(text.match(/plk_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}/g))];
+}
+
 /** SHA-256 of a secret, 32 bytes: the only form in which it is stored. */
 export function hashSecret(secret: string): Uint8Array {
   return Bun.SHA256.hash(secret) as Uint8Array;

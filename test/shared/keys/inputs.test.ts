@@ -5,7 +5,9 @@ import { formFields, readFields } from '../../../server/portal/requests/operatio
 import { AppError } from '../../../shared/errors.ts';
 import { FIELDS, GRANT, parseInput } from '../../../shared/keys/fields.ts';
 import { factsOf, readTyped } from '../../../shared/keys/inputs.ts';
+import { newSecret } from '../../../shared/keys/secret.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
+import { notedRandom } from '../../support/secret-search.ts';
 import { testClock } from '../../support/world.ts';
 
 // `test/doors.test.ts` sends the inputs of every operation through every door.
@@ -30,6 +32,17 @@ test.each([
     const schema: z.ZodType = FIELDS[name];
     const verdict = verdictOf(() => parseInput(schema, readTyped(factsOf(schema), [text], 0)));
     expect([text, verdict]).toEqual([text, typeof wanted === 'string' ? wanted : wanted[at]]);
+  }
+});
+
+test('no text that people type is stored with the secret of a key', () => {
+  const { name, description, expectedUsage, projectUrl, reason } = FIELDS;
+  const secret = newSecret('k7Qm2XaB', notedRandom);
+  const typed = `https://example.org/?${'It leaked, so replace it'.repeat(5)}&${secret}`.replaceAll(' ', '+');
+  for (const schema of [name, description, expectedUsage, projectUrl, reason] as z.ZodType[]) {
+    const sentence = `The ${factsOf(schema).label} may not contain the secret of a key; name the key by its identifier.`;
+    expect(verdictOf(() => parseInput(schema, typed))).toBe(sentence);
+    expect(verdictOf(() => parseInput(schema, typed.replace(secret, secret.slice(0, 40))))).not.toBe(sentence);
   }
 });
 
