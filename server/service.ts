@@ -53,9 +53,9 @@ export type RequestState = {
   /** By the monotonic clock. */
   readonly startedAtMs: number;
   readonly method: string;
-  /** The IP address at the other end of the connection. */
-  readonly peer: string;
-  /** The client's IP address, behind trusted proxies. */
+  /** The IP address at the other end of the connection; null if that was reset. */
+  readonly peer: string | null;
+  /** The client's IP address, behind trusted proxies; empty if the connection was reset. */
   readonly address: string;
   /** The path of the request's route, for log and metrics; null if no route matches. */
   template: string | null;

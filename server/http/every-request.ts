@@ -76,14 +76,14 @@ function openState(service: Service, request: Request, route: string): RequestSt
   const { transport, connections, nextRequestId, deps } = service;
   const { isProxy } = transport;
   // Elysia defines its `server` getter again for each request, which would take a tenth of a lookup's time.
-  const peer = connections?.requestIP(request)?.address ?? '';
+  const peer = connections === null ? '' : (connections.requestIP(request)?.address ?? null);
   const forwardedFor = isProxy === null ? null : request.headers.get('x-forwarded-for');
   return {
     requestId: nextRequestId(),
     startedAtMs: deps.clock.monotonicMs(),
     method: request.method,
     peer,
-    address: clientAddress(isProxy, peer, forwardedFor, () => noteUnreadable(service)),
+    address: clientAddress(isProxy, peer ?? '', forwardedFor, () => noteUnreadable(service)),
     template: UNKNOWN_PATHS.includes(route) ? null : route,
     key: null,
     quota: null,

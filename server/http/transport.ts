@@ -32,11 +32,15 @@ export function readTransport(config: Config): Transport {
   };
 }
 
-/** Throws `plain_http` and `uri_too_long`. */
-export function checkTransport(transport: Transport, { headers }: Request, path: string, peer: string): void {
+/** Throws `bad_request` if the connection was reset, `plain_http` and `uri_too_long`. */
+export function checkTransport(transport: Transport, { headers }: Request, path: string, peer: string | null): void {
+  if (peer === null) throw RESET;
   refusePlainHttp(transport, peer, headers);
   if (path.length > MAX_PATH_LENGTH) throw new AppError('uri_too_long');
 }
+
+// Nobody gets this answer. But such a request, whose address is unknown, would not count towards the limits of its address.
+const RESET = new AppError('bad_request', 'The connection was reset.');
 
 /** Throws `plain_http` if the client, or a proxy on the way, sent a request over plain HTTP although that is forbidden. */
 export function refusePlainHttp(transport: Transport, peer: string, headers: Headers): void {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
 import { readTransport, refusePlainHttp } from '../../../server/http/transport.ts';
 import { startServer } from '../../../server/main.ts';
 import { readConfig } from '../../../shared/config/config.ts';
 import { faultOf } from '../../../shared/errors.ts';
 import { get, startTestServer } from '../../support/http.ts';
 import { prepare } from '../../support/keys.ts';
-import { testDeps } from '../../support/world.ts';
+import { eventually, testDeps } from '../../support/world.ts';
 import { expectRefusal } from '../refusals.ts';
 
 const PUBLIC_URL = 'https://api.example.org';
@@ -98,6 +99,33 @@ test('a request by plain HTTP gets a 403 before its key is checked, on every pat
     await get(at, '/healthz', null, { headers: { 'X-Forwarded-For': 'x', 'X-Forwarded-Proto': 'https' } });
   }
   expect(server.log.filter(({ message }) => String(message).includes('X-Forwarded-For'))).toHaveLength(1);
+});
+
+test('a request on a connection that was reset, whose address no limit would know, has no effect', async () => {
+  const server = await startTestServer();
+  const secret = await prepare(server.deps);
+  const form = 'name=ada&address=ada%40example.org&next=';
+  const type = 'Content-Type: application/x-www-form-urlencoded';
+  for (const lines of [
+    ['GET /api/key HTTP/1.1', 'Host: test', `Authorization: Bearer ${secret}`, '', ''],
+    [
+      'POST /developers/sign-in HTTP/1.1',
+      'Host: test',
+      'Sec-Fetch-Site: same-origin',
+      type,
+      'Content-Length: 40',
+      '',
+      form,
+    ],
+  ]) {
+    server.log.length = 0;
+    const socket = connect(server.port, '127.0.0.1', () => {
+      socket.write(lines.join('\r\n'));
+      socket.resetAndDestroy();
+    });
+    const logged = await eventually(() => server.log.find(({ address }) => address === ''));
+    expect(logged).toMatchObject({ key: null, status: 400 });
+  }
 });
 
 test('whoever types the address of a page without https:// gets there, but a form is refused', async () => {
