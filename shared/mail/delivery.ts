@@ -1,4 +1,4 @@
-import { and, asc, count, eq, inArray, lt, lte, ne, notInArray, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, inArray, lt, lte, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import { DAY_MS, isoTime, systemClock } from '../clock.ts';
 import type { Db } from '../db/connect.ts';
 import { mails, profiles, WEBHOOK } from '../db/schema.ts';
@@ -39,6 +39,11 @@ const IS_WAITING = eq(mails.result, 'waiting').inlineParams();
 const RECIPIENT = sql<string>`coalesce(${mails.to},
   (SELECT ${profiles.email} FROM ${profiles} WHERE ${profiles.id} = ${mails.profileId}), '')`;
 
+/** A next try that is further away than any pause was set by a clock that was ahead. */
+function isDue(nowMs: number): SQL | undefined {
+  return or(lte(mails.nextTryAt, nowMs), gt(mails.nextTryAt, nowMs + LONGEST_PAUSE_MS));
+}
+
 /** The next mail to send, except to these recipients: of all that are due, or of the untried ones of a command. */
 function nextMail(db: Db, deps: Pick<Deps, 'clock' | 'config'>, only: readonly number[] | null, busy: string[] = []) {
   const { mail, adminWebhook } = deps.config;
@@ -58,9 +63,7 @@ function nextMail(db: Db, deps: Pick<Deps, 'clock' | 'config'>, only: readonly n
       .where(
         and(
           IS_WAITING,
-          only === null
-            ? lte(mails.nextTryAt, deps.clock.nowMs())
-            : and(inArray(mails.id, [...only]), eq(mails.tries, 0)),
+          only === null ? isDue(deps.clock.nowMs()) : and(inArray(mails.id, [...only]), eq(mails.tries, 0)),
           notInArray(RECIPIENT, busy),
           mail === null ? eq(mails.to, WEBHOOK) : undefined,
           adminWebhook === null ? sql`${mails.to} IS NOT ${WEBHOOK}` : undefined,

@@ -127,6 +127,18 @@ describe('a mail without a secret', () => {
     expect(w.undelivered()).toEqual([]);
   });
 
+  test('is tried again at once if the clock was a year ahead at the last try', async () => {
+    const w = await world();
+    w.smtp.failures.connect = '421 4.3.2 busy';
+    w.clock.jump(365 * DAY_MS);
+    await reject(w);
+    await w.sendDue();
+    w.clock.jump(-365 * DAY_MS);
+    delete w.smtp.failures.connect;
+    await w.sendDue();
+    expect(w.mailed()).toEqual([REJECTED()]);
+  });
+
   test('ends when the mail server refuses its recipient for good, and after three days', async () => {
     const w = await world();
     w.smtp.failures.rcpt = '550 5.1.1 no such user';
