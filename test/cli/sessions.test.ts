@@ -83,13 +83,12 @@ async function replay(session: string): Promise<string> {
 for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.txt'))) {
   const path = join(FOLDER, file);
   const sessions = readFileSync(path, 'utf8').split(/^(?=# )/m);
-  const now: string[] = [];
-  for (const session of sessions) {
+  for (const [at, session] of sessions.entries()) {
     test(`${basename(file, '.txt')}: ${session.split('\n', 1)[0]?.slice(2)}`, async () => {
       const replayed = await replay(session);
-      now.push(replayed);
       if (!IS_RECORDING) expect(replayed.trimEnd()).toBe(session.trimEnd());
-      else if (now.length === sessions.length) writeFileSync(path, now.join('\n'));
+      sessions[at] = replayed;
+      if (IS_RECORDING) writeFileSync(path, sessions.map((each) => `${each.trimEnd()}\n`).join('\n'));
     });
   }
 }

@@ -47,7 +47,7 @@ export function pathOf(route: Pick<Route, 'path'>): string {
 /** The routes that require a key. */
 export const KEY_ROUTES = ROUTES.filter((route) => route.access !== 'anyone');
 
-/** A page or form: who may use it, and the fields of a form that a test may send. */
+/** A page or form, and who may use it. */
 export type PageRoute = { method: 'GET' | 'POST'; path: string; who: 'anyone' | 'signed in' | 'owner' | 'admin' };
 
 const get = (path: string, who: PageRoute['who']): PageRoute => ({ method: 'GET', path: `/developers${path}`, who });

@@ -3,7 +3,7 @@ import type { Db } from '../../shared/db/connect.ts';
 // What commands print and pages show is recorded in text files. `UPDATE=1 bun test <file>` records again; read the difference.
 
 /** Whether to record instead of comparing. */
-export const IS_RECORDING = process.env.UPDATE !== undefined;
+export const IS_RECORDING = process.env.UPDATE === '1';
 
 const IDENTIFIERS = 'SELECT identifier FROM api_keys UNION ALL SELECT identifier FROM backend_tokens';
 

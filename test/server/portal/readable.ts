@@ -123,15 +123,20 @@ function opening(one: Element): string {
 }
 
 /**
- * Returns a function that compares a text with the section of a recorded file that has this title. When the test file is done,
- * a recording has replaced the whole file.
+ * Returns a function that compares a text with the section of a recorded file that has this title. A recording keeps the sections
+ * that did not run, and names them: remove by hand those of which no test is left.
  */
 function recordingIn(path: string): (title: string, text: string) => void {
   const before = existsSync(path) ? readFileSync(path, 'utf8').split(/^=== /m).slice(1) : [];
   const sections = new Map(before.map((section) => section.trimEnd().split(/ ===\n(.*)/s, 2) as [string, string]));
   const now = new Map<string, string>();
   if (IS_RECORDING) {
-    afterAll(() => writeFileSync(path, [...now].map(([title, text]) => `=== ${title} ===\n${text}\n`).join('\n')));
+    afterAll(() => {
+      const old = [...sections.keys()].filter((title) => !now.has(title));
+      if (old.length > 0) process.stderr.write(`Not recorded again in ${path}: ${old.join('; ')}\n`);
+      const all = new Map(old.length > 0 ? [...sections, ...now] : now);
+      writeFileSync(path, [...all].map(([title, text]) => `=== ${title} ===\n${text}\n`).join('\n'));
+    });
   }
   return (title, text) => {
     // Two sections with one title would be compared with the same text.

@@ -12,7 +12,6 @@ import { pageRecorder } from './readable.ts';
 
 const record = pageRecorder(import.meta.path);
 
-/** The cookies that a response sets, as a browser sends them. */
 test('the start page and the ways in', async () => {
   const world = await servePages({ CONTACT: 'help@example.org' });
   const { get, post, press, cookie, access, lastCode } = world;

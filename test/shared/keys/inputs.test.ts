@@ -3,10 +3,11 @@ import type { z } from 'zod';
 import { readFlags } from '../../../cli/keys/inputs.ts';
 import { formFields, readFields } from '../../../server/portal/requests/operation-form.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { FIELDS, GRANT, parseInput } from '../../../shared/keys/fields.ts';
+import { FIELDS, GRANT, KEY_REQUEST, parseInput } from '../../../shared/keys/fields.ts';
 import { factsOf, readTyped } from '../../../shared/keys/inputs.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { OPERATIONS } from '../../../shared/operations.ts';
+import { DESCRIPTION } from '../../support/keys.ts';
 import { notedRandom } from '../../support/secret-search.ts';
 import { testClock } from '../../support/world.ts';
 
@@ -33,6 +34,35 @@ test.each([
     const verdict = verdictOf(() => parseInput(schema, readTyped(factsOf(schema), [text], 0)));
     expect([text, verdict]).toEqual([text, typeof wanted === 'string' ? wanted : wanted[at]]);
   }
+});
+
+describe('the bounds of texts, in code points', () => {
+  const of = (length: number) => '𝒳'.repeat(length);
+  const cases: [string, Partial<z.input<typeof KEY_REQUEST>>, boolean][] = [
+    ['a name of 255', { name: of(255) }, true],
+    ['a name of 256', { name: of(256) }, false],
+    ['a description of 80', { description: of(80) }, true],
+    ['a description of 79', { description: of(79) }, false],
+    ['a description of 79 with white space around', { description: `  ${of(79)}\n ` }, false],
+    ['a description of 2000', { description: of(2000) }, true],
+    ['a description of 2001', { description: of(2001) }, false],
+    ['line feeds in a description', { description: `${DESCRIPTION}\r\nMore.` }, true],
+    ['a line feed in a name', { name: 'a\nb' }, false],
+    ['an escape sequence in a name', { name: 'a\u001b[31mb' }, false],
+    ['an escape sequence in a description', { description: `${DESCRIPTION}\u001b]0;x\u0007` }, false],
+    ['an unpaired surrogate in a name', { name: 'a\ud800' }, false],
+    ['both permissions', { permissions: ['api.leaderboard', 'api.lookup'] }, true],
+    ['a project URL', { projectUrl: 'https://example.org/x' }, true],
+    ['a project URL of 2048', { projectUrl: `https://example.org/${'x'.repeat(2028)}` }, true],
+    ['a project URL of 2049', { projectUrl: `https://example.org/${'x'.repeat(2029)}` }, false],
+    ['an expected usage of 1000', { expectedUsage: of(1000) }, true],
+    ['an expected usage of 1001', { expectedUsage: of(1001) }, false],
+  ];
+  test.each(cases)('%s', (_name, fields, isAccepted) => {
+    const plain = { name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] as const };
+    const verdict = verdictOf(() => parseInput(KEY_REQUEST, { ...plain, ...fields }));
+    expect(typeof verdict).toBe(isAccepted ? 'object' : 'string');
+  });
 });
 
 test('no text that people type is stored with the secret of a key', () => {
