@@ -162,8 +162,7 @@ export function createApplier(sqlite: Sqlite, { merge, by, config, policy, asOfM
       addNames(id, names);
     }
     released.delete(id);
-    const isShownOtherwise =
-      row.profile !== old.profile && (before ?? profileIn(held)).displayName !== profile.displayName;
+    const isShownOtherwise = profile.displayName !== old.displayName;
     if (isRenamed || isShownOtherwise || row.email !== old.email) storeSearchTexts(tx, id);
     if (!merge) remarkOn(line, held, row, remarks);
     if (old.email !== null && !isSameAddress(old.email, row.email)) {
@@ -223,7 +222,9 @@ function prepareStatements(sqlite: Sqlite) {
   // Shifted to fit into a JavaScript integer.
   const random = 'random() >> 11';
   return {
-    row: sqlite.query<HeldRow, [number]>(`SELECT ${ROW_COLUMNS}, banned FROM profiles WHERE id = ?`),
+    row: sqlite.query<HeldRow, [number]>(
+      `SELECT ${ROW_COLUMNS}, banned, profile ->> 'displayName' AS displayName FROM profiles WHERE id = ?`,
+    ),
     names: sqlite.query<Name, [number]>(
       'SELECT name, folded FROM profile_names WHERE profile_id = ? ORDER BY position',
     ),

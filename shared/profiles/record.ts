@@ -14,13 +14,13 @@ export type Row = {
   showOnLeaderboard: number;
 };
 
-/** A row, when it was written (milliseconds since 1970), and the generated column `banned`. */
-export type HeldRow = Row & { writtenAt: number; banned: number };
+/** A row, when it was written (milliseconds since 1970), and what its JSON says of the ban and the display name. */
+export type HeldRow = Row & { writtenAt: number; banned: number; displayName: string };
 
 /** A username or an alias with its folded form. */
 export type Name = { name: string; folded: string };
 
-/** The columns of {@link HeldRow} but `banned`. */
+/** The columns of a {@link Row}, and when it was written. */
 export const ROW_COLUMNS = `id, profile, links, email, auth_id AS authId, followers_count AS followersCount,
   show_followers_count AS showFollowersCount, show_on_leaderboard AS showOnLeaderboard, written_at AS writtenAt`;
 
