@@ -152,7 +152,7 @@ export const REFUSALS = {
     when: 'the server failed; its log has the cause under the X-Request-Id',
     remedy: 'Send the request again later. If it keeps failing, report the X-Request-Id.',
   },
-  /** Another process or thread holds a lock. */
+  /** Another connection holds the lock. */
   busy: {
     status: 503,
     exitCode: 75,

@@ -36,7 +36,7 @@ test('with any umask, files written by an import, an approval and a server can b
     expect(await profilectl(['keys', 'approve', identifier], { variables })).toMatchObject({ code: 0 });
     const server = await startServerProcess(variables);
     await get(server, '/api/lookup/uid/1', 'plk_guess');
-    // Its threads share one umask, so none can create a file while another has set a looser one.
+    // A looser one is never set, so no file can be created with it meanwhile.
     if (process.platform === 'linux') {
       expect(readFileSync(`/proc/${server.pid}/status`, 'utf8')).toContain('\nUmask:\t0077\n');
     }

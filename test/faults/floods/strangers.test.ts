@@ -218,7 +218,7 @@ describe('many requests', () => {
       now += 0.1;
     }
     expect(refused).toBe(10_000);
-    expect(largest).toBeLessThan(8_193);
+    expect(largest).toBeLessThan(2_049);
   });
 });
 

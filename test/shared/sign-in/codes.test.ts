@@ -193,9 +193,12 @@ describe('requests for codes, matching or not,', () => {
     }
     for (let turn = 0; turn < 2; turn++) {
       for (let n = 0; n < 40; n++) await ask('ada', 'ada@example.org', elsewhere()).mail();
-      // So many that the throttle remembers no other.
+      // So many that the throttle remembers no other. What was mailed is remembered beside all that can be mailed in a day.
       for (const throttle of [desk.requests.perProfile, ...desk.requests.perNetwork]) {
-        for (let n = 0; n < 8_192; n++) countEvent(throttle, `name stranger${n}`);
+        for (let n = 0; n < 2_048; n++) countEvent(throttle, `name stranger${n}`);
+      }
+      for (const throttle of [desk.mailed.perProfile, ...desk.mailed.perNetwork]) {
+        for (let n = 0; n < 10_000; n++) countEvent(throttle, `${1_000 + n}`);
       }
       for (let n = 0; n < 4; n++) await ask('bob', BOB.email).mail();
     }
