@@ -21,9 +21,10 @@ type Progress = { lines: number; bytes: number; totalBytes: number | null };
 
 /**
  * The pace of an import that shares its thread with other work: `lockMs` is how long a batch may hold the write lock and the
- * thread, and `write` runs each step that writes once the lock is free.
+ * thread, `gapMs` how long both are free between two batches (without a gap, other writers would hardly ever get the lock),
+ * and `write` runs each step that writes once the lock is free.
  */
-type Pace = { lockMs: number; write: <T>(act: () => T | Promise<T>) => Promise<T> };
+type Pace = { lockMs: number; gapMs: number; write: <T>(act: () => T | Promise<T>) => Promise<T> };
 
 /** The options of an import. */
 export type ImportOptions = {
@@ -52,10 +53,7 @@ export type ImportOptions = {
   onRefused?: (refused: RefusedLine) => void;
 };
 
-const COMMAND_PACE: Pace = { lockMs: 50, write: async (act) => act() };
-
-/** How long the lock stays free between two batches: without a gap, other writers would hardly ever get it. */
-const GAP_MS = 15;
+const COMMAND_PACE: Pace = { lockMs: 50, gapMs: 15, write: async (act) => act() };
 
 /** So many lines, or bytes, are parsed before they are applied, without the lock. */
 const PARSED_AT_ONCE = { lines: 2_000, bytes: 1_048_576 };
@@ -219,7 +217,7 @@ function yieldToOthers(): Promise<void> {
 async function inBatch<T>(run: ImportRun, act: () => T | Promise<T>): Promise<T> {
   const { db, clock, pace } = run;
   const isWhole = db.$client.inTransaction;
-  const waitMs = run.endedAtMs + GAP_MS - clock.monotonicMs();
+  const waitMs = run.endedAtMs + pace.gapMs - clock.monotonicMs();
   if (waitMs > 0 && !isWhole) await Bun.sleep(waitMs);
   else await yieldToOthers();
   const result = await pace.write(act);

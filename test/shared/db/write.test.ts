@@ -36,7 +36,7 @@ test('a write is tried again if another process gets the lock just before it, un
 test('an import whose lines are all applied waits for the lock to record that, too', async () => {
   const { deps, sqlite, takeShortly } = contested();
   const outcome = await importLines(deps, [{ id: 1, username: 'ada' }], {
-    pace: { lockMs: 5, write: (act) => whenUnlocked(sqlite, act) },
+    pace: { lockMs: 5, gapMs: 15, write: (act) => whenUnlocked(sqlite, act) },
     onProgress: takeShortly,
   });
   expect(outcome).toMatchObject({ imported: 1, refused: [] });

@@ -330,6 +330,7 @@ describe('a batch', () => {
     await importLines({ ...deps, clock }, lines, {
       pace: {
         lockMs: 50,
+        gapMs: 15,
         write: async (act) => {
           free.push(performance.now());
           return act();
@@ -355,9 +356,11 @@ describe('a batch', () => {
     const names = other.query('SELECT username FROM profiles ORDER BY id');
     const before = names.values();
     let isDone = false;
-    const imported = importLines(deps, ring(1), { pace: { lockMs: 0, write: async (act) => act() } }).finally(() => {
-      isDone = true;
-    });
+    const imported = importLines(deps, ring(1), { pace: { lockMs: 0, gapMs: 0, write: async (act) => act() } }).finally(
+      () => {
+        isDone = true;
+      },
+    );
     let turns = 0;
     while (!isDone) {
       if (deps.db.$client.inTransaction) {
