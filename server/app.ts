@@ -18,10 +18,8 @@ import { documents } from './docs/routes.ts';
 import { requestIds, transport } from './http/every-request.ts';
 import { refuseRest } from './http/other-requests.ts';
 import type { Transport } from './http/transport.ts';
-import { manage } from './manage/app.ts';
 import type { Log } from './observability/log.ts';
 import { createMetrics } from './observability/metrics.ts';
-import { pages } from './portal/app.ts';
 import type { Service } from './service.ts';
 
 /** Prepares everything for answering requests. */
@@ -51,23 +49,28 @@ export function createService(deps: Deps, transport: Transport, log: Log): Servi
 }
 
 /**
- * The application, with all routes. Each area applies the plugins of `http/` that its requests pass before their
- * route. Tests try every refusal on every entry of `routes`.
+ * The application without what {@link addPlatform} adds. Each area applies the plugins of `http/` that its requests pass before
+ * their route. Tests try every refusal on every entry of `routes`.
  */
 export function createApp(service: Service) {
-  const { tls, developerPlatform } = service.deps.config;
   const app = new Elysia({
     strictPath: true,
     // Sets the index from which Elysia searches for a URL's path; see `isRoutable`.
-    handler: { standardHostname: tls !== null },
+    handler: { standardHostname: service.deps.config.tls !== null },
   })
     .use(api(service))
     .use(health(service))
     .use(metrics(service))
     .use(securityContact(service))
     .use(documents(service));
-  if (developerPlatform) for (const area of [manage(service), ...pages(service)]) app.use(area);
   // If no route matched, Elysia would run only the error hook.
   const others = new Elysia({ name: 'unknown-paths' }).use(transport(service)).all('/*', refuseRest([...app.routes]));
   return app.use(others).compile();
+}
+
+/** Adds the backend's routes and the pages. Loading their code takes a fifth of the start, so the API answers before it. */
+export async function addPlatform(app: ReturnType<typeof createApp>, service: Service): Promise<void> {
+  const [{ manage }, { pages }] = await Promise.all([import('./manage/app.ts'), import('./portal/app.ts')]);
+  for (const area of [manage(service), ...pages(service)]) app.use(area);
+  app.compile();
 }

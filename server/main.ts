@@ -2,7 +2,7 @@ import { closeReader } from '../shared/db/reader.ts';
 import type { Deps } from '../shared/deps.ts';
 import { diskWarning } from '../shared/files/disk.ts';
 import { takeServerLock } from '../shared/files/open.ts';
-import { createApp, createService } from './app.ts';
+import { addPlatform, createApp, createService } from './app.ts';
 import { stopBackground } from './background.ts';
 import { refuseUncaught, refuseUnroutable } from './http/every-request.ts';
 import { isRoutable, readTransport } from './http/transport.ts';
@@ -61,8 +61,14 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
     // No request arrives before both are made below: nothing in between is asynchronous.
     let app: ReturnType<typeof createApp>;
     let made: Service;
+    let isComplete = !config.developerPlatform;
+    const completed = Promise.withResolvers<void>();
     const answering = {
-      fetch: (request: Request) => (isRoutable(request) ? app.fetch(request) : refuseUnroutable(made, request)),
+      fetch: (request: Request) => {
+        if (!isRoutable(request)) return refuseUnroutable(made, request);
+        if (isComplete || IMMEDIATE.test(request.url)) return app.fetch(request);
+        return completed.promise.then(() => app.fetch(request));
+      },
       error: (error: unknown) => refuseUncaught(made, error),
     };
     listener = listen(config, options.port ?? config.port, answering, options.drainMs);
@@ -73,6 +79,13 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
     made.connections = listener.server;
     app = createApp(made);
     log.event('info', `Listening on ${listener.url}.`);
+    if (config.developerPlatform) {
+      // Requests that have arrived meanwhile are answered first.
+      await Bun.sleep(TURN_MS);
+      await addPlatform(app, made);
+      isComplete = true;
+      completed.resolve();
+    }
     return runUntilStopped(made, listener, output, options.vacuum, () => lock.close());
   } catch (error) {
     void listener?.server.stop(true);
@@ -83,6 +96,12 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
     throw error;
   }
 }
+
+/** In this time, a connection is accepted and its request is read. */
+const TURN_MS = 1;
+
+/** The requests that are answered before the pages are loaded; others wait for them. */
+const IMMEDIATE = /^https?:\/\/[^/]+\/(api\/|(health|ready)z$)/;
 
 /** Starts the timers: mails, VACUUM and the write-ahead log. The result's `stop` stops everything in order. */
 function runUntilStopped(

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { createApp, createService } from '../../server/app.ts';
+import { addPlatform, createApp, createService } from '../../server/app.ts';
 import { readTransport } from '../../server/http/transport.ts';
 import { createLog } from '../../server/observability/log.ts';
 import { closeReader } from '../../shared/db/reader.ts';
@@ -19,6 +19,7 @@ const service = createService(
 );
 afterAll(() => closeReader(service.reader));
 const app = createApp(service);
+await addPlatform(app, service);
 const secret = await prepare(deps);
 
 const REALM = 'Bearer realm="profile-lookup"';
