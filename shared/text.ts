@@ -4,6 +4,9 @@ export const CONTROL = /\p{Cc}/u;
 /** Matches a control character other than a line feed. */
 export const CONTROL_BUT_LINE_FEED = /(?!\n)\p{Cc}/u;
 
+/** Matches a visible character. Unicode classifies the Braille blank as a symbol, but it is invisible. */
+export const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{Cf}\p{Z}\u2800]/u;
+
 // Most texts match this and need no cleaning.
 const PRINTABLE_ASCII = /^[ -~]*$/;
 

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import { parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { bareHost, isLoopback } from '../net.ts';
-import { cleanForTerminal, codePoints } from '../text.ts';
+import { cleanForTerminal, codePoints, VISIBLE } from '../text.ts';
 import { readSmallBytes } from './files.ts';
 
 // Checks the texts of single variables. A function that parses returns null for an invalid text; one that finds a fault
@@ -113,9 +113,6 @@ export function isPublicName(text: string): boolean {
     VISIBLE.test(text)
   );
 }
-
-/** Unicode classifies the Braille blank as a symbol, but it is invisible. */
-const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{Cf}\p{Z}\u2800]/u;
 
 /** Every page embeds the logo, as a picture and as its icon. */
 const MAX_KIB = 32;

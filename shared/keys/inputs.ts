@@ -3,7 +3,7 @@ import { isoTime, parseIsoTime } from '../clock.ts';
 import { KEY_STATES } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
 import { formatRateLimit, parseRateLimits, type RateLimit } from '../limits/rate-limit.ts';
-import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText } from '../text.ts';
+import { CONTROL, CONTROL_BUT_LINE_FEED, codePoints, countText, normaliseText, VISIBLE } from '../text.ts';
 import { secretsIn } from './secret.ts';
 
 /** The kinds of form fields and prompts. */
@@ -89,6 +89,7 @@ export function textInput({ label, min, max, lines, short }: TextRule, mayBeEmpt
     if ((lines ? CONTROL_BUT_LINE_FEED : CONTROL).test(text) || !text.isWellFormed()) {
       return `The ${label} may not contain control characters${lines ? ' other than line feeds' : ''}.`;
     }
+    if (!VISIBLE.test(text)) return `The ${label} has only invisible characters.`;
     return null;
   });
 }

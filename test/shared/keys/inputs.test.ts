@@ -51,6 +51,8 @@ describe('the bounds of texts, in code points', () => {
     ['an escape sequence in a name', { name: 'a\u001b[31mb' }, false],
     ['an escape sequence in a description', { description: `${DESCRIPTION}\u001b]0;x\u0007` }, false],
     ['an unpaired surrogate in a name', { name: 'a\ud800' }, false],
+    ['a name of invisible characters', { name: '\u200b\u2800' }, false],
+    ['a name with an invisible character', { name: 'a\u200db' }, true],
     ['both permissions', { permissions: ['api.leaderboard', 'api.lookup'] }, true],
     ['a project URL', { projectUrl: 'https://example.org/x' }, true],
     ['a project URL of 2048', { projectUrl: `https://example.org/${'x'.repeat(2028)}` }, true],
