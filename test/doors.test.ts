@@ -13,7 +13,7 @@ import { type AnyOperation, flaggedInputs } from '../shared/operations/entry.ts'
 import { ALL_OPERATIONS, DECISIONS, REQUEST_DECISIONS } from '../shared/operations.ts';
 import { normaliseText } from '../shared/text.ts';
 import { unescaped } from './support/forms.ts';
-import { DESCRIPTION, keyIn, keysListed } from './support/keys.ts';
+import { INPUT_SAMPLES, keyIn, keysListed } from './support/keys.ts';
 import { type Answer, adminPages, signInOwner } from './support/pages.ts';
 import { insertProfile } from './support/profiles.ts';
 import { eventually, onBox } from './support/world.ts';
@@ -25,18 +25,6 @@ const { access, clock, get, post, grace } = await adminPages();
 const deps = { ...access, clock };
 
 const UNKNOWN = '00000000';
-
-/** The value of each input, if the operation has it. */
-const SAMPLES: Readonly<Record<string, unknown>> = {
-  name: 'Renamed',
-  description: DESCRIPTION,
-  permissions: ['api.lookup'],
-  projectUrl: 'https://example.org/badges',
-  expectedUsage: 'A few a minute.',
-  rateLimits: [{ quota: 7, windowSeconds: 60 }],
-  reason: 'It leaked.',
-  days: 1,
-};
 
 /** A value as people type it. */
 class Typed {
@@ -61,7 +49,7 @@ async function keyFor({ from }: AnyOperation): Promise<About> {
 /** What an operation on a key, or a request for its replacement, is given. */
 function inputOf({ input }: AnyOperation, { identifier, profile }: About, odd: object): Record<string, unknown> {
   const about = 'identifier' in input.shape ? { identifier } : { successorOf: identifier, profile };
-  const values = { ...SAMPLES, ...about, ...odd };
+  const values = { ...INPUT_SAMPLES, ...about, ...odd };
   return Object.fromEntries(Object.entries(values).filter(([name]) => name in input.shape));
 }
 
@@ -151,8 +139,8 @@ function oddValues(input: string, schema: z.core.$ZodType): unknown[] {
   if (input === 'successorOf') return [UNKNOWN];
   if (kind === 'permissions') return [['api.leaderboard', 'api.lookup', 'api.lookup'], []];
   if (bounds === undefined || kind === 'hidden') return [];
-  if (!(input in SAMPLES)) throw new Error(`SAMPLES has no ${input}.`);
-  const good = String(SAMPLES[input]);
+  if (!(input in INPUT_SAMPLES)) throw new Error(`INPUT_SAMPLES has no ${input}.`);
+  const good = String(INPUT_SAMPLES[input]);
   return [` \r\n${good}\r\nCRLF\rCR\nLF\r\r\n `, kind === 'url' ? 'ftp://example.org' : `${good}\u0007`];
 }
 

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { isoTime } from '../../shared/clock.ts';
+import { KEY_STATES, type KeyState } from '../../shared/db/schema.ts';
 import { hasSecret } from '../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
@@ -31,12 +32,23 @@ export function keyText(key: KeyView, columns: number): string {
   return factsText(facts, columns);
 }
 
-const COLOURS = { pending: 'yellow', Active: 'green', suspended: 'magenta' } as const;
+const COLOURS: Record<KeyState, 'yellow' | 'green' | 'magenta' | null> = {
+  pending: 'yellow',
+  Active: 'green',
+  suspended: 'magenta',
+  rejected: null,
+  withdrawn: null,
+  revoked: null,
+  expired: null,
+};
+
+const STATES = new RegExp(`^(\\w{8} +|State +)(${KEY_STATES.join('|')})\\b`, 'gm');
 
 /** Colours the states of keys in clean output, where they follow an identifier or a label, on a terminal that shows colours. */
 export function paintStates(clean: string): string {
-  return clean.replace(/^(\w{8} +|State +)(pending|Active|suspended)\b/gm, (_line, before: string, state: string) => {
-    return before + styleText(COLOURS[state as keyof typeof COLOURS], state, { stream: process.stdout });
+  return clean.replace(STATES, (line, before: string, state: KeyState) => {
+    const colour = COLOURS[state];
+    return colour === null ? line : before + styleText(colour, state, { stream: process.stdout });
   });
 }
 

@@ -12,7 +12,7 @@ import { write } from '../db/write.ts';
 import { eraseProfiles } from '../erasure.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { addEvent } from '../events.ts';
-import { ENDS, type Move, SLOT_HOLDERS, stateAt } from '../keys/key.ts';
+import { ENDS, hasEnded, MOVE_NAMES, MOVES, type Move, SLOT_HOLDERS, stateAt } from '../keys/key.ts';
 import { moveKey } from '../keys/record.ts';
 import { type QuotaRow, readQuotaRows, replaceQuotaRows } from '../limits/stored.ts';
 import type { MailConfig } from '../mail/outbox.ts';
@@ -292,23 +292,24 @@ function keepBanned(db: Db, { banned }: Ended, by: Actor, config: MailConfig, ke
   }
 }
 
-/** What ends a key that is in the first state in the backup and was ended in the second since. */
+/** What stops a key that is in the first state in the backup and was stopped in the second since. */
 function moveTo(from: KeyState, to: KeyState): Move | null {
   // Such a request was approved since, and the key then ended: it must not be approved once more unseen.
   if (from === 'pending') return to === 'withdrawn' ? 'withdraw' : 'reject';
-  if (from === 'Active' && to === 'suspended') return 'suspend';
-  return from === 'expired' || to === 'suspended' ? null : ENDS[from];
+  if (hasEnded(to)) return from === 'expired' ? null : ENDS[from];
+  return MOVE_NAMES.find((move) => MOVES[move].to === to && MOVES[move].from.some((one) => one === from)) ?? null;
 }
 
 function keepKeys(tx: Tx, { keys }: Ended, act: { by: Actor; atMs: number }, kept: Kept): void {
-  const isEnded = ({ state }: { state: KeyState }) =>
-    state === 'suspended' || !SLOT_HOLDERS.some((one) => one === state);
-  const ended = new Map(keys.filter(isEnded).map((key) => [key.identifier, key]));
+  const stopped = new Map(
+    keys.filter(({ state }) => state !== 'pending' && state !== 'Active').map((key) => [key.identifier, key]),
+  );
   const open = tx.select().from(apiKeys).where(inArray(apiKeys.state, SLOT_HOLDERS)).all();
   for (const key of open) {
     const state = stateAt(key, act.atMs);
-    const move = moveTo(state, ended.get(key.identifier)?.state ?? 'Active');
-    if (!ended.has(key.identifier) || move === null) continue;
+    const since = stopped.get(key.identifier);
+    const move = since === undefined ? null : moveTo(state, since.state);
+    if (move === null) continue;
     moveKey(tx, key, move, act, { detail: { reason: 'This had ended before a backup was restored.' } });
     kept.keys.push(key.identifier);
   }

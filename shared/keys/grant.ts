@@ -10,7 +10,7 @@ import { areSameLimits } from '../limits/limits.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { Grant, KeyRequest } from './fields.ts';
 import { refuseTimePast } from './inputs.ts';
-import { hasSecret, SLOT_HOLDERS, stateAt } from './key.ts';
+import { hasEnded, hasSecret, stateAt } from './key.ts';
 import { type ApiKey, addKeyEvent, type Owner, readKey } from './record.ts';
 import type { KeyView } from './view.ts';
 
@@ -108,9 +108,7 @@ export type Predecessor = {
   identifier: string;
   /** Its expiry, in milliseconds since 1970; null for never. */
   endsAtMs: number | null;
-  /** Whether it was revoked or has expired. */
-  isOver: boolean;
-  isSuspended: boolean;
+  state: KeyState;
 };
 
 /** The defaults of a request for a key's successor. Throws `refused` unless the key is Active. */
@@ -121,7 +119,7 @@ export function prefillFrom(key: KeyView): KeyRequest {
 
 /** The defaults of a request that repeats that of an ended key. Throws `refused` if the key has not ended. */
 export function prefillAgain(key: KeyView): KeyRequest {
-  if (SLOT_HOLDERS.some((state) => state === key.state)) {
+  if (!hasEnded(key.state)) {
     throw new AppError('refused', `Key ${key.identifier} is ${key.state}; only an ended one can be requested again.`);
   }
   return { ...textsOf(key), permissions: key.requestedPermissions };
@@ -152,13 +150,8 @@ function requireActive(identifier: string, state: KeyState): void {
 export function predecessorOf(tx: Tx, key: ApiKey, retireOldAtMs: number | null, nowMs: number): Predecessor | null {
   if (key.successorOf === null) return null;
   const old = readKey(tx, key.successorOf);
-  const state = stateAt(old, nowMs);
-  return {
-    identifier: old.identifier,
-    endsAtMs: earlier(old.expiresAt, retireOldAtMs),
-    isOver: !hasSecret(state),
-    isSuspended: state === 'suspended',
-  };
+  const { identifier, expiresAt } = old;
+  return { identifier, endsAtMs: earlier(expiresAt, retireOldAtMs), state: stateAt(old, nowMs) };
 }
 
 /**

@@ -8,9 +8,13 @@ import {
   STORED_STATES,
   type StoredState,
 } from '../db/schema.ts';
+import { joinWords } from '../text.ts';
 
 /** The states in which a key has a secret and can be changed, be revoked and expire. Only an Active key's secret works. */
 export const SECRET_HOLDERS = ['Active', 'suspended'] as const satisfies StoredState[];
+
+/** The {@link SECRET_HOLDERS} in a sentence. */
+export const WITH_SECRET = joinWords(SECRET_HOLDERS, 'or');
 
 /** All legal transitions between the states of a key, each with the event that records it. */
 export const MOVES = {
@@ -23,6 +27,8 @@ export const MOVES = {
 } as const satisfies Record<string, { from: readonly StoredState[]; to: StoredState; event: KeyEventName }>;
 
 export type Move = keyof typeof MOVES;
+
+export const MOVE_NAMES = Object.keys(MOVES) as Move[];
 
 /** The changes of a profile that void an open attempt to approve one of its keys. */
 export const VOIDING_CHANGES = ['address changed', 'profile banned'] as const satisfies KeyEventName[];
@@ -52,6 +58,11 @@ export const ENDS: Readonly<Record<StoredState, Move | null>> = {
 
 /** The states in which a key counts towards the {@link KEYS_PER_PROFILE} keys that its profile may have. */
 export const SLOT_HOLDERS = STORED_STATES.filter((state) => ENDS[state] !== null);
+
+/** Whether a key in this state has ended: its profile can request it again. */
+export function hasEnded(state: KeyState): boolean {
+  return !SLOT_HOLDERS.some((holder) => holder === state);
+}
 
 /** How many keys of one profile may be pending, Active or suspended at the same time. */
 export const KEYS_PER_PROFILE = 3;

@@ -70,7 +70,7 @@ function nextMail(db: Db, deps: Pick<Deps, 'clock' | 'config'>, only: readonly n
         ),
       )
       // Mails about changed addresses come last, since one import may change very many.
-      .orderBy(sql`(${mails.kind} = 'address')`, asc(mails.nextTryAt), asc(mails.id))
+      .orderBy(sql`(${mails.kind} = 'changed-address')`, asc(mails.nextTryAt), asc(mails.id))
       .limit(1)
       .get()
   );
@@ -155,7 +155,11 @@ function settle({ deps, report }: Sending, mail: Waiting, delivery: Delivery): v
 }
 
 /** An ended mail keeps neither its text nor a former address. */
-const EMPTIED = { subject: '', body: '', to: sql`CASE ${mails.kind} WHEN 'address' THEN '' ELSE ${mails.to} END` };
+const EMPTIED = {
+  subject: '',
+  body: '',
+  to: sql`CASE ${mails.kind} WHEN 'changed-address' THEN '' ELSE ${mails.to} END`,
+};
 
 /**
  * Sends the mails that a command stored. Returns a sentence if one is not delivered yet. Throws no refusal: the command
@@ -272,7 +276,7 @@ export function readMailStatus(db: Db, nowMs: number): MailStatus {
 
 function recipientInWords(kind: string, to: string | null): string {
   if (to === null || to === WEBHOOK) return to ?? 'owner';
-  return kind === 'address' ? 'former address' : 'ADMIN_EMAIL';
+  return kind === 'changed-address' ? 'former address' : 'ADMIN_EMAIL';
 }
 
 /** Warnings about undelivered mails and posts. */

@@ -128,7 +128,7 @@ export function mailFormerAddress(
   act: Act,
 ): void {
   if (!isMailAddress(formerEmail)) return;
-  const recent = mailsOfKind(tx).all({ profileId, kind: 'address', since: act.atMs - DAY_MS });
+  const recent = mailsOfKind(tx).all({ profileId, kind: 'changed-address', since: act.atMs - DAY_MS });
   if (recent.length >= MAX_ADDRESS_MAILS_A_DAY || recent.some(({ at }) => at === act.atMs)) return;
   const profile = ownerOf(tx).get({ profileId })?.username ?? '';
   const text = addressMail({ ...serviceNews(config), profile, atMs: act.atMs });

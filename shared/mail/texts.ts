@@ -1,5 +1,6 @@
 import type { KeyChanges, Permission } from '../db/schema.ts';
 import type { Predecessor } from '../keys/grant.ts';
+import { hasEnded } from '../keys/key.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import { shellWord } from '../text.ts';
 import {
@@ -82,13 +83,13 @@ const GRANTS: Record<Permission, string> = {
 /** What happens to the key that this one replaces, and what its owner has to do; nothing if there is no such key. */
 function succession(identifier: string, predecessor: Predecessor | null): Part[] {
   if (predecessor === null) return [];
-  const { identifier: old, endsAtMs, isOver, isSuspended } = predecessor;
+  const { identifier: old, endsAtMs, state } = predecessor;
   const replaced = `This key replaces your key ${old}.`;
   const end = endsAtMs === null ? null : timeInWords(endsAtMs);
-  if (isOver) return [`${replaced} Key ${old} no longer works.`];
-  if (isSuspended) {
+  if (hasEnded(state)) return [`${replaced} Key ${old} no longer works.`];
+  if (state !== 'Active') {
     const until = end === null ? '' : `; it expires at ${end}`;
-    return [`${replaced} Key ${old} is suspended, so requests that use it are refused${until}.`];
+    return [`${replaced} Key ${old} is ${state}, so requests that use it are refused${until}.`];
   }
   const until = end === null ? '' : ` until ${end}, when ${old} expires`;
   return [
@@ -267,7 +268,7 @@ export function exposureMail(
   news: { identifier: string; keyName: string; profile: string | null; atMs: number; contact: string | null } & Paged,
 ): Text {
   const { identifier } = news;
-  return compose('exposure', news, `The secret of API key ${identifier} was found`, [
+  return compose('found-secret', news, `The secret of API key ${identifier} was found`, [
     'Somebody found the secret of a key and reported it on the page “Found a secret?”. The key was revoked at once, and its owner will get an e-mail.',
     facts(['Key', identifier], ['Name', foreign(news.keyName)], ...optional('Profile', news.profile), [
       'When',
@@ -282,7 +283,7 @@ export function exposureMail(
 /** The mail to the admins about a registered passkey. */
 export function enrolmentMail(news: { admin: string; atMs: number; address: string } & ServiceNews & Paged): Text {
   const name = foreign(news.admin);
-  return compose('enrolment', { contact: news.contact }, 'An admin registered a passkey', [
+  return compose('new-passkey', { contact: news.contact }, 'An admin registered a passkey', [
     `Somebody registered a passkey at ${news.publicUrl} under an admin's name, with the link that was made for them or while they were signed in. It can be used to sign in as that admin.`,
     facts(['Admin', name], ['When', timeInWords(news.atMs)], ['From', foreign(news.address)]),
     'If that was not them, remove the admin, which ends their passkeys and sessions. On the machine that runs the service:',
@@ -343,7 +344,7 @@ const NOT_YOU =
 /** The mail to a profile's former e-mail address; it does not contain the new one. */
 export function addressMail(news: { profile: string; atMs: number } & ServiceNews): Text {
   const { publicUrl } = news;
-  return compose('address', { contact: news.contact }, 'The e-mail address of your profile was changed', [
+  return compose('changed-address', { contact: news.contact }, 'The e-mail address of your profile was changed', [
     `The e-mail address of a profile at ${publicUrl} was changed from this one to another. From now on, sign-in codes and e-mails about the profile's keys for the ${news.publicName} API, including the secrets of new keys, go to the new address. Everybody who was signed in to the profile has been signed out.`,
     facts(['Profile', foreign(news.profile)], ['When', timeInWords(news.atMs)]),
     `If you changed it, there is nothing to do. If not, somebody may be taking over the profile: contact the people who run ${publicUrl} at once.`,

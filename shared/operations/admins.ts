@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { beginApproval, checkOpenable, refuseWithoutMail } from '../approval/approve.ts';
 import { FIELDS, GRANT, KEY_CHANGE, OPTIONAL_REASON } from '../keys/fields.ts';
 import { usualRateLimits } from '../keys/grant.ts';
-import { MOVES, SECRET_HOLDERS } from '../keys/key.ts';
+import { MOVES, SECRET_HOLDERS, WITH_SECRET } from '../keys/key.ts';
 import { changeKey, moveAndNotify, type Outcome } from '../keys/life.ts';
 import { refuseState } from '../keys/record.ts';
 import { ADMINS_DECIDE, operation, type Unfinished, WITH_REASON } from './entry.ts';
@@ -154,7 +154,7 @@ window keeps what was counted. On a terminal, without flags, it asks for each.`,
     who: { ...ADMINS_DECIDE, owner: 'own' },
     input: z.object({ identifier, reason: OPTIONAL_REASON }),
     inputOf: { operator: WITH_REASON, admin: WITH_REASON },
-    summary: 'Revoke an Active or suspended key; the reason is mailed.',
+    summary: `Revoke an ${WITH_SECRET} key; the reason is mailed.`,
     examples: ['k7Qm2XaB --reason "The secret was public."'],
     ownerPage: {
       path: 'revoke',

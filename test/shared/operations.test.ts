@@ -7,7 +7,7 @@ import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { readLog } from '../../shared/log.ts';
 import { type AnyOperation, allows } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
-import { DESCRIPTION, issue, keyIn, mails, request } from '../support/keys.ts';
+import { DESCRIPTION, INPUT_SAMPLES, issue, keyIn, mails, request } from '../support/keys.ts';
 import { eraseProfile, insertProfile } from '../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../support/world.ts';
 
@@ -59,10 +59,10 @@ async function world() {
   insertProfile(deps.db, { id: OTHERS });
   const inputFor = async (name: Name, profileId: number): Promise<Record<string, unknown>> => {
     const profile = `user${profileId}`;
-    if (name === 'request') return { profile, name: 'Bot', description: DESCRIPTION, permissions: ['api.lookup'] };
+    if (name === 'request') return { ...INPUT_SAMPLES, profile };
     if (name === 'list') return { profile };
     const identifier = await keyIn(OPERATIONS[name].from?.[0] ?? 'pending', deps, profile);
-    return { identifier, name: 'Renamed', reason: 'Leaked.', days: 1, rateLimits: [{ quota: 7, windowSeconds: 60 }] };
+    return { ...INPUT_SAMPLES, identifier };
   };
   const act = (name: Name, actor: Person, input: Record<string, unknown>) =>
     performAndSend({ deps, actor }, operationNamed(name), input);
@@ -332,7 +332,11 @@ describe('an invalid input is refused with a sentence for those who may perform 
     ['approve', { permissions: ['api.write'] }, 'The only permissions are api.lookup and api.leaderboard'],
     ['approve', { retireOldAtMs: -1 }, 'The expiry of the old key must be a duration'],
     ['approve', { retireOldAtMs: 4_102_444_800_000 }, 'Key '],
-    ['change', { rateLimits: null }, 'Specify what to change: the permissions, the rate limits or the expiry.'],
+    [
+      'change',
+      { rateLimits: null, permissions: null },
+      'Specify what to change: the permissions, the rate limits or the expiry.',
+    ],
     ['change', { rateLimits: [] }, 'A key has one to four rate limits.'],
     ['change', { permissions: [] }, 'Select at least one permission'],
     ['change', { expiresAtMs: 1 }, 'The expiry must be in the future.'],

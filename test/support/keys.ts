@@ -16,6 +16,18 @@ import { onBox, type TestClock } from './world.ts';
 /** 80 characters: the shortest description. */
 export const DESCRIPTION = 'Shows the badges of our members beside their names in the chat of our community.';
 
+/** A value of each input of the operations on keys, but those that say which key or profile. */
+export const INPUT_SAMPLES: Readonly<Record<string, unknown>> = {
+  name: 'Renamed',
+  description: DESCRIPTION,
+  permissions: ['api.lookup'],
+  projectUrl: 'https://example.org/badges',
+  expectedUsage: 'A few a minute.',
+  rateLimits: [{ quota: 7, windowSeconds: 60 }],
+  reason: 'It leaked.',
+  days: 1,
+};
+
 type Request = Omit<Parameters<typeof requestKey>[1], 'permissions'> & { permissions: readonly string[] };
 
 /** Requests a key, with defaults for the fields that are not given; returns its identifier. */

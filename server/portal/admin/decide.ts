@@ -16,7 +16,7 @@ import { doneAt } from '../requests/answers.ts';
 import { allValues, oneValue } from '../requests/form.ts';
 import { addChange, formFields, formRefusal, performFor, readFields, whatStops } from '../requests/operation-form.ts';
 import type { Outcome, Page, PageContext } from '../requests/request-context.ts';
-import { longFields } from './decision-forms.ts';
+import { asksOnce, longFields } from './decision-forms.ts';
 import { showAdminKey } from './key.ts';
 import { type Decided, outcomesQuery } from './outcomes.ts';
 import { ADMIN_KEYS_PATH, adminKeyPath, QUEUE_PATH, sectionOf } from './parts.ts';
@@ -65,14 +65,14 @@ export async function decide(context: PageContext): Promise<Outcome> {
       ],
     });
   };
-  if (operation.isDangerous && !form.has(SURE)) return askOnce(NO_FAULTS);
+  if (asksOnce(operation) && !form.has(SURE)) return askOnce(NO_FAULTS);
   if (faults.size > 0) return { ...(await askOnce(addChange(faults, isChanged))), refusal: REFUSED };
   try {
     finishAll(context, await carryOut(context, operation, { ...values, identifier }, oneValue(form, 'shown')));
   } catch (error) {
     const { sentence, ...refused } = formRefusal(error);
     const wrong = new Map([['', sentence]]);
-    return { ...(await (operation.isDangerous ? askOnce(wrong) : showAdminKey(context, form, wrong))), ...refused };
+    return { ...(await (asksOnce(operation) ? askOnce(wrong) : showAdminKey(context, form, wrong))), ...refused };
   }
   return REQUEST_DECISIONS.includes(operation)
     ? { seeOther: `${QUEUE_PATH}?${outcomesQuery({ decided: [identifier], changed: [], refused: [] })}` }
@@ -94,7 +94,7 @@ export async function decideSeveral(context: PageContext): Promise<Outcome> {
   }
   const { values, faults } = readFields(longFields(operation), form, context.nowMs);
   const isSure = form.has(SURE);
-  if (faults.size > 0 || (operation.isDangerous && !isSure)) {
+  if (faults.size > 0 || (asksOnce(operation) && !isSure)) {
     const found = identifiers.filter((one) => faultOf(() => readKey(deps.db, one)) === null);
     // Read before the keys, as on the page that asks about one.
     const versions = found.map((one) => [one, keyRevision(deps.db, one)] as const);
@@ -190,7 +190,7 @@ function finishAll({ service: { background, log } }: PageContext, begun: readonl
 
 type Confirmed = { action: string; hidden: readonly (readonly [string, string])[]; cancel: string };
 
-/** The page that asks once more: which keys, what happens, and for a reason if one is needed, with one red button. */
+/** The page that asks once more: which keys, what happens, and for a reason if one is needed, with one button, red if that ends something. */
 async function confirm(
   context: PageContext,
   operation: AnyOperation,
@@ -200,7 +200,10 @@ async function confirm(
 ): Promise<Page> {
   const [first, ...others] = keys;
   const isOne = first !== undefined && others.length === 0;
-  const { button, consequence } = operation.texts;
+  const {
+    isDangerous,
+    texts: { button, consequence },
+  } = operation;
   const which = isOne ? (first.name === '' ? 'an erased key' : `“${first.name}”`) : `${keys.length} requests`;
   const title = `${button} ${which}?`;
   const heading = isOne && first.name !== '' ? html`${button} “${userText(first.name)}”?` : title;
@@ -221,7 +224,7 @@ async function confirm(
     body: html`${errorSummary(faults)}<form class="ask stack" method="post" action="${action}" novalidate><div><h1>${heading}</h1><p class="soft">${consequence}</p></div>
 ${first === undefined ? '' : await whatStops(context, operation, first)}
 <ul class="list" aria-label="What this is about">${keys.map(wholeKey)}</ul>
-${hidden.map(([name, value]) => hiddenField(name, value))}${hiddenField(SURE, 'yes')}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous: true, cancel })}</form>`,
+${hidden.map(([name, value]) => hiddenField(name, value))}${hiddenField(SURE, 'yes')}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous, cancel })}</form>`,
   };
 }
 

@@ -18,6 +18,11 @@ export function longFields(operation: AnyOperation): FormFields {
   return formFields(operation, 'admin').filter(([, schema]) => isLongText(schema));
 }
 
+/** Whether the form on a key's page leads to another page, which asks for confirmation or a long text. */
+export function asksOnce(operation: AnyOperation): boolean {
+  return operation.isDangerous || longFields(operation).length > 0;
+}
+
 /** A key as its page shows it: its revision, and the sent form with its errors if that was refused. */
 type Shown = { key: KeyView; revision: string; typed: Form | null; faults: Faults };
 
@@ -40,9 +45,9 @@ export function decisionForms(context: PageContext, shown: Shown): Html | null {
   const isPending = shown.key.state === 'pending';
   // The buttons are outside the forms, so each names its own.
   const buttons = possible.map((operation) => {
-    const { name, texts, mailsSecret, isDangerous } = operation;
+    const { name, texts, mailsSecret } = operation;
     const look = buttonLook({ isSecond: !isPending || !mailsSecret });
-    return html`<button${look} form="${name}">${texts.formButton ?? texts.button}${isDangerous ? '…' : ''}</button> `;
+    return html`<button${look} form="${name}">${texts.formButton ?? texts.button}${asksOnce(operation) ? '…' : ''}</button> `;
   });
   return html`<aside class="decision" id="decide" tabindex="-1" aria-labelledby="yours"><div class="card"><h2 id="yours">${isPending ? 'Your decision' : 'Change this key'}</h2>
 ${refused}${possible.map((operation) => formOf(context, shown, operation))}</div>

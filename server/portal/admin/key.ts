@@ -1,4 +1,4 @@
-import { hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
+import { hasEnded, hasSecret, WITH_SECRET } from '../../../shared/keys/key.ts';
 import { queuePlace } from '../../../shared/keys/list.ts';
 import { keyRevision, type Owner, readKey, readOwner } from '../../../shared/keys/record.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
@@ -76,15 +76,13 @@ ${decision ?? ''}</div>
 /** The state of a key: how long it has been pending or suspended, or when it ended; by whom; and when an Active one ends. */
 function stateParts(key: KeyView, move: HistoryView | undefined, nowMs: number): Html[] {
   const { state, expiresAt } = key;
-  const ending = state === 'Active' || (state === 'suspended' && expiresAt) ? [endText(key, nowMs)] : [];
+  const ending = state === 'Active' || (hasSecret(state) && expiresAt) ? [endText(key, nowMs)] : [];
   if (state === 'expired' && expiresAt !== null) {
     return [html`${stateTag(key)} ${relativeTime(Date.parse(expiresAt), nowMs)}`];
   }
   if (state === 'Active' || move === undefined) return [stateTag(key), ...ending];
   const atMs = Date.parse(move.at);
-  const when = SLOT_HOLDERS.some((one) => one === state)
-    ? html`for ${durationSince(atMs, nowMs)}`
-    : relativeTime(atMs, nowMs);
+  const when = hasEnded(state) ? relativeTime(atMs, nowMs) : html`for ${durationSince(atMs, nowMs)}`;
   const by = state === 'pending' ? '' : html` by ${userText(move.by)}`;
   return [html`${stateTag(key)} ${when}${by}`, ...ending];
 }
@@ -127,7 +125,7 @@ async function otherKeys(context: PageContext, { identifier, profile }: KeyView)
   const working = others.filter(({ state }) => hasSecret(state)).length;
   const pending = others.filter(({ state }) => state === 'pending').length;
   const ended = others.length - working - pending;
-  const counts = [`${pending} pending`, `${working} Active or suspended`, `${ended} ended`]
+  const counts = [`${pending} pending`, `${working} ${WITH_SECRET}`, `${ended} ended`]
     .filter((count) => !count.startsWith('0 '))
     .join(', ');
   const list = keyList({ keys: others, lastUses, linkTo: adminKeyPath(context), nowMs: context.nowMs });

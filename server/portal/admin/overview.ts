@@ -55,18 +55,10 @@ function undelivered(context: PageContext, { waiting, undelivered }: Overview['m
     .map(({ at, kind, identifier, to, reason }) => {
       const about = identifier === null ? '' : html` about ${keyLink(identifier, adminKeyPath(context))}`;
       const recipient = to === 'ADMIN_EMAIL' ? to : `the ${to}`;
-      return html`<li>${MAIL_WORDS[kind] ?? kind}${about} to ${recipient}, ${relativeTime(Date.parse(at), nowMs)}${reason === null ? '' : html`: ${userText(reason)}`}</li>`;
+      return html`<li>${kind.replaceAll('-', ' ')}${about} to ${recipient}, ${relativeTime(Date.parse(at), nowMs)}${reason === null ? '' : html`: ${userText(reason)}`}</li>`;
     });
   return html`<div class="note"><p>E-mails not delivered: ${counts}.</p><ul>${items}</ul></div>`;
 }
-
-/** What each kind of mail is about. */
-const MAIL_WORDS: Readonly<Record<string, string>> = {
-  exposure: 'report of a found secret',
-  'new-sign-in': 'new sign-in',
-  address: 'changed address',
-  enrolment: 'new passkey',
-};
 
 function importText({ at, by, lines, refused }: LastImport, nowMs: number): Html {
   const left = refused === 0 ? '' : `, ${numberText(refused)} refused`;

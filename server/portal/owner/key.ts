@@ -1,3 +1,4 @@
+import { hasEnded } from '../../../shared/keys/key.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
 import { allows } from '../../../shared/operations/entry.ts';
 import { OPERATIONS, OWNERS_ACTIONS } from '../../../shared/operations.ts';
@@ -33,7 +34,7 @@ export async function keyPage(context: PageContext): Promise<Page> {
   const endless = state === 'Active' && key.expiresAt === null ? [endText(key, nowMs)] : [];
   const meta = [stateTag(key), ...keyMeta(context, key, usedAtMs), ...endless];
   const again =
-    owner.banned || state === 'pending' || state === 'suspended'
+    owner.banned || (state !== 'Active' && !hasEnded(state))
       ? null
       : state === 'Active'
         ? { href: to(`/developers/keys/new?successor-of=${identifier}`), text: 'Replace this key' }

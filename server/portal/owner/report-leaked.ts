@@ -1,3 +1,4 @@
+import { WITH_SECRET } from '../../../shared/keys/key.ts';
 import { revokeLeakedKeys } from '../../../shared/keys/life.ts';
 import { html } from '../../html.ts';
 import { errorSummary, type Faults, formTo, NO_FAULTS, textArea } from '../html/fields.ts';
@@ -21,7 +22,7 @@ function askForSecret({ to }: PageContext, faults: Faults): Page {
   return {
     title: 'Found a secret?',
     body: html`<div class="ask stack">${errorSummary(faults)}<h1>Found a secret?</h1>
-<p class="text">Paste the secret of an API key that you found in a repository, a log or a screenshot. If it belongs to an Active or suspended key, that key is revoked at once, and its owner and the admins are notified. Nothing you paste is stored, and you don’t have to say who you are.</p>
+<p class="text">Paste the secret of an API key that you found in a repository, a log or a screenshot. If it belongs to an ${WITH_SECRET} key, that key is revoked at once, and its owner and the admins are notified. Nothing you paste is stored, and you don’t have to say who you are.</p>
 ${formTo(to('/developers/found'), { text: 'Revoke it', isDangerous: true, cancel: to('/developers') }, field)}</div>`,
   };
 }

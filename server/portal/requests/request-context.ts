@@ -2,6 +2,7 @@ import type { Config } from '../../../shared/config/config.ts';
 import type { KeyEventName } from '../../../shared/db/schema.ts';
 import type { Deps } from '../../../shared/deps.ts';
 import type { ErrorCode } from '../../../shared/errors.ts';
+import { WITH_SECRET } from '../../../shared/keys/key.ts';
 import type { ErrorDetails } from '../../../shared/refusals.ts';
 import type { Client, Session, SignedInPerson } from '../../../shared/sign-in/sessions.ts';
 import type { Html } from '../../html.ts';
@@ -71,8 +72,7 @@ export const FLASHES = {
   'passkey-added': 'Passkey added.',
   'passkey-registered': 'Your passkey is registered: sign in with it.',
   'passkey-removed': 'Passkey removed. All your sessions have ended.',
-  found:
-    'Thank you. Any Active or suspended key whose secret was in your text is now revoked, and its owner and the admins are notified. If there were more than ten secrets in it, paste the others.',
+  found: `Thank you. Any ${WITH_SECRET} key whose secret was in your text is now revoked, and its owner and the admins are notified. If there were more than ten secrets in it, paste the others.`,
 } as const;
 
 /** The code of a message: one of these, or that of an operation on keys, by its event. */

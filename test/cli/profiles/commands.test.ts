@@ -67,5 +67,5 @@ test('profiles import leaves its mails to the server', async () => {
   expect(await runCommand(['profiles', 'import', '-'], { variables, stdin })).toMatchObject({ code: 0 });
   expect(smtp.received).toEqual([]);
   const { db } = testDeps({ variables });
-  expect(db.$client.query('SELECT kind, result FROM mails').values()).toEqual([['address', 'waiting']]);
+  expect(db.$client.query('SELECT kind, result FROM mails').values()).toEqual([['changed-address', 'waiting']]);
 });

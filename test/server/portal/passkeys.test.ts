@@ -42,7 +42,7 @@ test('a passkey is registered by the link of `admins add`, under a name, and wor
   expect(await post(ENROL, { secret, ...made(unnamed, authenticator, 'Blue key') })).toMatchObject({
     location: SIGN_IN,
   });
-  const notices = access.db.$client.query("SELECT body FROM mails WHERE kind = 'enrolment'").all();
+  const notices = access.db.$client.query("SELECT body FROM mails WHERE kind = 'new-passkey'").all();
   expect(JSON.stringify(notices)).toMatch(/Grace.*127\.0\.0\.1/);
   expect((await signInBy(world, authenticator)).location).toBe('/developers/admin');
   expect(listAdmins(access)[0]?.passkeys.map(({ name }) => name)).toEqual(['Blue key']);

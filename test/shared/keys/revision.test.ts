@@ -9,7 +9,7 @@ import type { AnyOperation } from '../../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../../shared/operations.ts';
 import { profileRevision } from '../../../shared/profiles/find.ts';
 import { endAllSignIns, readSignIn } from '../../../shared/sign-in/sessions.ts';
-import { approveKey, DESCRIPTION, issue, keyIn, mails, request, waitingWhile } from '../../support/keys.ts';
+import { approveKey, INPUT_SAMPLES, issue, keyIn, mails, request, waitingWhile } from '../../support/keys.ts';
 import { enrol, signedIn, signIn } from '../../support/people.ts';
 import { changeByHand, eraseProfile, importLines, insertProfile } from '../../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
@@ -64,8 +64,7 @@ describe('an operation is refused, and writes nothing,', () => {
       name === 'request'
         ? { profile: 'ada', profileId: 7 }
         : { identifier: await keyIn(from?.[0] ?? 'pending', deps, 'ada') };
-    const values = { name: 'Other', description: DESCRIPTION, permissions: ['api.leaderboard'], reason: 'No.' };
-    const act = (by: Person, late: Deps = deps) => perform(late, by, operation, { ...values, ...about });
+    const act = (by: Person, late: Deps = deps) => perform(late, by, operation, { ...INPUT_SAMPLES, ...about });
     const revision = () =>
       about.identifier === undefined ? profileRevision(deps.db, 7) : keyRevision(deps.db, about.identifier);
     const snapshot = () =>

@@ -168,7 +168,7 @@ describe('a mail without a secret', () => {
       sqlite.query("SELECT count(*) AS stored, count(*) FILTER (WHERE result = 'waiting') AS waiting FROM mails").get();
     sqlite.run(`WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 2001)
       INSERT INTO mails (profile_id, kind, subject, body, at, next_try_at)
-        SELECT 1, 'address', 'Changed', 'Changed', 0, 0 FROM numbers`);
+        SELECT 1, 'changed-address', 'Changed', 'Changed', 0, 0 FROM numbers`);
     const step = (days: number) => delivery.dropOldMails(deps.db, days * DAY_MS, () => undefined);
     expect([step(4), counts()]).toEqual([true, { stored: 2001, waiting: 1 }]);
     expect([step(4), counts()]).toEqual([false, { stored: 2001, waiting: 0 }]);
