@@ -158,18 +158,20 @@ export async function serve(
   onListening?: (server: RunningServer) => void,
 ): Promise<void> {
   process.umask(0o077);
-  const server = await startServer(deps, options);
   const { promise: signalled, resolve } = Promise.withResolvers<unknown>();
   // Without a handler, SIGHUP would end the process, and some operators send it out of habit after renewing the certificate.
   const ignore = () => {};
+  // Before the start, because requests may be answered before it is complete.
   process.on('SIGTERM', resolve).on('SIGINT', resolve).on('SIGHUP', ignore);
+  let server: RunningServer | null = null;
   try {
+    server = await startServer(deps, options);
     onListening?.(server);
     setTimeout(collectAfterStart, STARTED_MS).unref();
     await signalled;
   } finally {
     // Also reached if `onListening` throws, for example because standard output is closed.
-    await server.stop();
+    await server?.stop();
     process.off('SIGTERM', resolve).off('SIGINT', resolve).off('SIGHUP', ignore);
   }
 }

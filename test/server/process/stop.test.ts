@@ -178,6 +178,15 @@ describe('one server', () => {
     await (await serverOn(deps)).stop();
   });
 
+  test('that gets SIGTERM while it still loads its pages is stopped in order', async () => {
+    const deps = testDeps({ variables: { PORT: '0' } });
+    const write = (lines: string) => {
+      if (lines.includes('Listening on')) process.emit('SIGTERM');
+    };
+    await serve(deps, { drainMs: 0, log: { write, drain: async () => {} } });
+    await (await serverOn({ ...deps, clock: testClock() })).stop();
+  });
+
   test('whose start can’t be announced is stopped, and releases its database', async () => {
     const deps = testDeps({ variables: { PORT: '0', LOG_LEVEL: 'silent' } });
     const unheard = serve(deps, {}, () => {
