@@ -66,8 +66,8 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
     const answering = {
       fetch: (request: Request) => {
         if (!isRoutable(request)) return refuseUnroutable(made, request);
-        if (isComplete || IMMEDIATE.test(request.url)) return app.fetch(request);
-        return completed.promise.then(() => app.fetch(request));
+        if (!isComplete && OF_PLATFORM.test(request.url)) return completed.promise.then(() => app.fetch(request));
+        return app.fetch(request);
       },
       error: (error: unknown) => refuseUncaught(made, error),
     };
@@ -100,8 +100,8 @@ export async function startServer(deps: Deps, options: ServerOptions = {}): Prom
 /** In this time, a connection is accepted and its request is read. */
 const TURN_MS = 1;
 
-/** The requests that are answered before the pages are loaded; others wait for them. */
-const IMMEDIATE = /^https?:\/\/[^/]+\/(api\/|(health|ready)z$)/;
+/** The requests that wait until what {@link addPlatform} adds is loaded. */
+const OF_PLATFORM = /^https?:\/\/[^/]+\/(developers|manage)/;
 
 /** Starts the timers: mails, VACUUM and the write-ahead log. The result's `stop` stops everything in order. */
 function runUntilStopped(

@@ -51,18 +51,26 @@ const CACHED = 'public, max-age=300';
 /** A document or a page: JSON, unless its headers say otherwise. */
 type Made = { body: string; headers?: Record<string, string> };
 
-/** A handler whose answer depends only on the configuration. The first request loads its code, and makes and compresses it. */
+/**
+ * A handler whose answer depends only on the configuration. The first request loads its code, and makes and compresses it, also
+ * for those that arrive meanwhile.
+ */
 function madeOnce(service: Service, make: (service: Service) => Promise<Made>): () => Promise<Answer> {
-  let made: Answer | null = null;
-  return async () => {
-    if (made !== null) return made;
+  let making: Promise<Answer> | null = null;
+  const answer = async (): Promise<Answer> => {
     const { body, headers } = await make(service);
-    made = {
+    return {
       body: new Blob([body]),
       etag: etagOf(body),
       headers: { ...headers, 'Cache-Control': CACHED, Vary: 'Accept-Encoding' },
       gzip: { body: new Blob([Bun.gzipSync(body)]), etag: etagOf(`gzip ${body}`) },
     };
-    return made;
+  };
+  return async () => {
+    making ??= answer().catch((error) => {
+      making = null;
+      throw error;
+    });
+    return making;
   };
 }

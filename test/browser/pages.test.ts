@@ -442,6 +442,18 @@ describe.skipIf(!hasChromium)('an admin', () => {
     expect(troubles).toEqual([]);
   }, 60_000);
 
+  test('decides nothing by Enter on a field', async () => {
+    const identifier = await request(access, { profile: (await newOwner()).username });
+    const { cookie } = await world.signIn('Mary');
+    const { page, requests } = await open('/developers/admin', cookie);
+    await page.locator(`#row-${identifier}`).getByRole('checkbox').press('Enter');
+    await page.goto(`${ORIGIN}/developers/admin/keys/${identifier}`);
+    await page.getByLabel('in 90 days').press('Enter');
+    await page.goto(`${ORIGIN}/developers/admin`);
+    expect(requests.filter((url) => url.endsWith('/decide'))).toEqual([]);
+    moveAndNotify(access, 'withdraw', { identifier, by: onBox('root') });
+  }, 60_000);
+
   test('approves a request, and sees its outcome above the queue, which then no longer has it', async () => {
     const profile = (await newOwner()).username;
     const identifier = await request(access, { profile });

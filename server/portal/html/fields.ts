@@ -75,6 +75,12 @@ export function formTo(action: string, button: Button, ...parts: readonly Html[]
   return html`<form class="stack" method="post" action="${action}" novalidate>${parts}${buttonLine(button)}</form>`;
 }
 
+/**
+ * Enter on a field, such as a checkbox, presses the first button of its form. This one, at the beginning of a form that decides,
+ * closes a dialog that is not there, so nothing is sent.
+ */
+export const ENTER_DOES_NOTHING = html`<button hidden formmethod="dialog"></button>`;
+
 /** A hidden field; never for anything on which permissions depend. */
 export function hiddenField(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`;
