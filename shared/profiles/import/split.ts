@@ -22,6 +22,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const LINE_END = Uint8Array.of(LF);
 const TOO_LONG = 'the line is longer than 256 KiB';
+const CUT_OFF = 'the array does not end with a bracket; the file may be cut off';
 /** Bytes that may stand before the first line or the array: of the byte order mark, and white space. */
 const LEADING = new Set([0xef, 0xbb, 0xbf, 0x20, 0x09, CR, LF]);
 
@@ -35,6 +36,7 @@ export function createLineSplitter(
   isLinesOnly: boolean = false,
 ): LineSplitter {
   let lead: Uint8Array[] = [];
+  let leadBytes = 0;
   let chosen: LineSplitter | null = null;
   const choose = (first: number | undefined): LineSplitter => {
     chosen = first === BRACKET.open && !isLinesOnly ? splitArray(onLong) : splitLines(onLong);
@@ -49,8 +51,10 @@ export function createLineSplitter(
     push: (chunk) => {
       if (chosen !== null) return chosen.push(chunk);
       lead.push(Uint8Array.from(chunk));
+      leadBytes += chunk.length;
       const first = chunk.find((byte) => !LEADING.has(byte));
-      return first === undefined ? [] : choose(first).push(beginning());
+      // After so much white space, only lines are expected.
+      return first === undefined && leadBytes <= MAX_LINE_BYTES ? [] : choose(first).push(beginning());
     },
     end: () => {
       const splitter = chosen ?? choose(undefined);
@@ -95,6 +99,7 @@ function splitArray(onLong: (piece: Uint8Array) => void): LineSplitter {
   let isInString = false;
   let isEscaped = false;
   let isEnded = false;
+  let isWhole = false;
   return {
     push: (chunk) => {
       const lines: SplitLine[] = [];
@@ -117,6 +122,7 @@ function splitArray(onLong: (piece: Uint8Array) => void): LineSplitter {
           depth--;
           if (depth !== 0 || isEnded) continue;
           isEnded = true;
+          isWhole = byte === BRACKET.close;
           finish(at);
         } else if (byte === COMMA && depth === 1 && !isEnded) finish(at);
       }
@@ -127,9 +133,10 @@ function splitArray(onLong: (piece: Uint8Array) => void): LineSplitter {
     end: () => {
       const lines: SplitLine[] = [];
       if (!collector.isEmpty()) collector.finish(new Uint8Array(0), lines);
+      if (!isWhole) collector.refuse(CUT_OFF, lines);
       return lines;
     },
-    state: () => ({ blank: 0, isLastEnded: isEnded }),
+    state: () => ({ blank: 0, isLastEnded: isWhole }),
   };
 }
 
@@ -166,6 +173,10 @@ function createCollector(onLong: (piece: Uint8Array) => void) {
       isTooLong = false;
       if (line === null) blank++;
       else lines.push(line);
+    },
+    refuse: (fault: string, lines: SplitLine[]): void => {
+      number++;
+      lines.push({ number, fault, raw: null });
     },
   };
 }

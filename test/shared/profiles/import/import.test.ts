@@ -212,14 +212,16 @@ describe('a file', () => {
     }
   });
 
-  test('that is an array reports its bad elements by number, and is not pruned by if it is truncated', async () => {
+  test('that is an array reports its bad elements by number, and that it is truncated', async () => {
     const deps = testDeps();
     await importLines(deps, [{ id: 9, username: 'nine' }]);
     const prune = { limitPercent: 100, confirm: async () => true };
     for (const [text, refused, notPruned] of [
       ['[{"id":1,"username":"a"},{"id":2},7,{"id":3,"username":"c"}] x', [2, 3, 5], /refused/],
-      ['[{"id":1,"username":"a"},{"id":3,"username":"c"}', [], /truncated/],
-      ['[{"id":1,"username":"a"},{"id":3,"userna', [2], /refused/],
+      ['[{"id":1,"username":"a"},{"id":3,"username":"c"}', [3], /refused/],
+      ['[{"id":1,"username":"a"},{"id":3,"userna', [2, 3], /refused/],
+      ['[{"id":1,"username":"a"},', [2], /refused/],
+      ['[{"id":1,"username":"a"}}', [2], /refused/],
     ] as const) {
       const outcome = await importProfiles(deps, [Buffer.from(text)], { ...IMPORT_OPTIONS, prune });
       expect(outcome.refused.map(({ line }) => line)).toEqual([...refused]);
