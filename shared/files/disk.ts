@@ -1,4 +1,4 @@
-import { statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { type Db, leaveLogAlone, type Sqlite, withBusyTimeout } from '../db/connect.ts';
@@ -40,6 +40,12 @@ export function databaseSize(databasePath: string): { main: number; wal: number 
 /** A sentence if the disk of this database is read-only, full, or has little room left; otherwise null. */
 export function diskWarning(path: string): string | null {
   const effect = 'lookups are served, but quotas, usage, reminders, backups and the changes of commands';
+  try {
+    accessSync(realPath(path), constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') return `The database ${path} may only be read (${code}): ${effect} can't be written.`;
+  }
   const room = readDiskRoom(path);
   if (room === null) return null;
   const { freeBytes, totalBytes } = room;

@@ -51,7 +51,7 @@ ${bannedNote(owner)}
 ${replacements.map((next) => html`<p class="note">${ownKeyLink(context, next)} (${next.state}) was requested to replace this key.</p>`)}
 ${stateInWords(key, history, again === null ? null : html`<a href="${again.href}">${again.text}</a>`)}
 ${isWorking ? html`<div class="beside turned">${whatIsLeft(context, key)}\n${chart}</div>` : chart}
-${isWorking ? howTo(context, owner.username) : ''}
+${isWorking ? howTo(context, key, owner.username) : ''}
 ${state === 'pending' ? html`<section class="card">${yourRequest(context, key)}</section>` : ''}
 <section aria-labelledby="history"><h2 id="history">History</h2>${historyList(history, nowMs)}</section>
 ${state === 'pending' ? '' : html`<details><summary class="soft">What was asked for${isGranted ? ' and granted' : ''}</summary><div class="card">${yourRequest(context, key)}${factList(grantFacts(key))}</div></details>`}`,
@@ -75,10 +75,11 @@ ${levelList(service.limits.levelsOf(key), nowMs)}
 <p class="soft">It may ${may}. Need more? Replace it, and say why.</p></section>`;
 }
 
-/** Two lines that look up the owner's own profile. */
-function howTo({ config, to }: PageContext, username: string): Html {
+/** Two lines that look up the owner's own profile, or request the leaderboard if the key may only do that. */
+function howTo({ config, to }: PageContext, { permissions }: KeyView, username: string): Html {
   // A quote would end the shell's word.
-  const url = `${config.publicUrl}/api/lookup/username/${encodeURIComponent(username)}`.replaceAll("'", '%27');
+  const path = permissions.includes('api.lookup') ? `lookup/username/${encodeURIComponent(username)}` : 'leaderboard';
+  const url = `${config.publicUrl}/api/${path}`.replaceAll("'", '%27');
   const lines = `read -rs SECRET   # paste it, press Enter\ncurl -H "Authorization: Bearer $SECRET" '${url}'`;
   return html`<section class="card" aria-labelledby="use"><div class="head"><h2 id="use">Use it</h2></div>
 <pre class="shell" tabindex="0"><code data-copy="the lines">${lines}</code></pre>

@@ -373,6 +373,7 @@ describe.skipIf(NO_MOUNT !== null)(`with a separate disk${NO_MOUNT === null ? ''
     ]) {
       expect(await profilectl(words, { variables: readOnly })).toMatchObject({ code: 0, stderr: '' });
     }
+    expect((await profilectl(['status'], { variables: readOnly })).stdout).toContain('may only be read (EROFS)');
     // SQLite would leave out the CHECK constraints, and find nothing.
     expectSentence(await profilectl(['db', 'check'], { variables: readOnly }), /may only be read, so not all of it/);
     expect((await get(server, '/api/lookup/uid/7', secret)).status).toBe(200);
