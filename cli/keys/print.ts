@@ -32,15 +32,9 @@ export function keyText(key: KeyView, columns: number): string {
   return factsText(facts, columns);
 }
 
-const COLOURS: Record<KeyState, 'yellow' | 'green' | 'magenta' | null> = {
-  pending: 'yellow',
-  Active: 'green',
-  suspended: 'magenta',
-  rejected: null,
-  withdrawn: null,
-  revoked: null,
-  expired: null,
-};
+type Colour = 'yellow' | 'green' | 'magenta';
+
+const COLOURS: Partial<Record<KeyState, Colour>> = { pending: 'yellow', Active: 'green', suspended: 'magenta' };
 
 const STATES = new RegExp(`^(\\w{8} +|State +)(${KEY_STATES.join('|')})\\b`, 'gm');
 
@@ -48,7 +42,7 @@ const STATES = new RegExp(`^(\\w{8} +|State +)(${KEY_STATES.join('|')})\\b`, 'gm
 export function paintStates(clean: string): string {
   return clean.replace(STATES, (line, before: string, state: KeyState) => {
     const colour = COLOURS[state];
-    return colour === null ? line : before + styleText(colour, state, { stream: process.stdout });
+    return colour === undefined ? line : before + styleText(colour, state, { stream: process.stdout });
   });
 }
 

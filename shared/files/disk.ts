@@ -43,7 +43,7 @@ export function diskWarning(path: string): string | null {
   try {
     accessSync(realPath(path), constants.W_OK);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = (error as NodeJS.ErrnoException).code;
     if (code !== 'ENOENT') return `The database ${path} may only be read (${code}): ${effect} can't be written.`;
   }
   const room = readDiskRoom(path);

@@ -200,10 +200,7 @@ async function confirm(
 ): Promise<Page> {
   const [first, ...others] = keys;
   const isOne = first !== undefined && others.length === 0;
-  const {
-    isDangerous,
-    texts: { button, consequence },
-  } = operation;
+  const { button, consequence } = operation.texts;
   const which = isOne ? (first.name === '' ? 'an erased key' : `“${first.name}”`) : `${keys.length} requests`;
   const title = `${button} ${which}?`;
   const heading = isOne && first.name !== '' ? html`${button} “${userText(first.name)}”?` : title;
@@ -224,7 +221,7 @@ async function confirm(
     body: html`${errorSummary(faults)}<form class="ask stack" method="post" action="${action}" novalidate><div><h1>${heading}</h1><p class="soft">${consequence}</p></div>
 ${first === undefined ? '' : await whatStops(context, operation, first)}
 <ul class="list" aria-label="What this is about">${keys.map(wholeKey)}</ul>
-${hidden.map(([name, value]) => hiddenField(name, value))}${hiddenField(SURE, 'yes')}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous, cancel })}</form>`,
+${hidden.map(([name, value]) => hiddenField(name, value))}${hiddenField(SURE, 'yes')}${inputs}${buttonLine({ text: `${button} ${others.length > 0 ? which : 'it'}`, isDangerous: operation.isDangerous, cancel })}</form>`,
   };
 }
 

@@ -5,15 +5,7 @@ import type { RateLimit } from '../../../shared/limits/rate-limit.ts';
 import { type AnyOperation, allows } from '../../../shared/operations/entry.ts';
 import { DECISIONS } from '../../../shared/operations.ts';
 import { type Html, html } from '../../html.ts';
-import {
-  buttonLook,
-  ENTER_DOES_NOTHING,
-  type Faults,
-  hiddenField,
-  inputField,
-  NO_FAULTS,
-  type Option,
-} from '../html/fields.ts';
+import { buttonLook, type Faults, hiddenField, inputField, NO_ENTER, NO_FAULTS, type Option } from '../html/fields.ts';
 import { limitText } from '../html/key-facts.ts';
 import { pageSentence } from '../html/time.ts';
 import { type Form, oneValue } from '../requests/form.ts';
@@ -83,7 +75,7 @@ function formOf(context: PageContext, { key, revision, ...sent }: Shown, operati
     });
   const heading = fields.length === 0 ? '' : html`<h3 class="unseen">${texts.button}</h3>`;
   const action = `${adminKeyPath(context)(key.identifier)}/decide`;
-  return html`<form id="${name}" method="post" action="${action}" novalidate>${ENTER_DOES_NOTHING}${heading}${hiddenField('operation', name)}${hiddenField('shown', revision)}${fields}</form>`;
+  return html`<form id="${name}" method="post" action="${action}" novalidate>${NO_ENTER}${heading}${hiddenField('operation', name)}${hiddenField('shown', revision)}${fields}</form>`;
 }
 
 /** The values that a page offers for a field, the default (`initial`) first; undefined if it offers none. */

@@ -7,7 +7,7 @@ import { REQUEST_DECISIONS } from '../../../shared/operations.ts';
 import type { SignedInPerson } from '../../../shared/sign-in/sessions.ts';
 import { countText, numberText } from '../../../shared/text.ts';
 import { type Html, html, raw, userText } from '../../html.ts';
-import { buttonLook, ENTER_DOES_NOTHING, errorSummary, type Faults, hiddenField, NO_FAULTS } from '../html/fields.ts';
+import { buttonLook, errorSummary, type Faults, hiddenField, NO_ENTER, NO_FAULTS } from '../html/fields.ts';
 import { factList, permissionNames, requestFacts, type ShownFact } from '../html/key-facts.ts';
 import { durationSince, pageSentence, spanText } from '../html/time.ts';
 import { oneValue, queryValue } from '../requests/form.ts';
@@ -57,7 +57,7 @@ export async function showQueue(context: PageContext, faults: Faults): Promise<P
     choose[0] === ''
       ? html`<button class="bare" type="reset">Clear</button>`
       : html`<a class="button bare" href="${partAddress(context, [])}">Clear</a>`;
-  const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${ENTER_DOES_NOTHING}${part.map(([name, value]) => hiddenField(name, value))}<ul class="list" aria-label="Requests, the oldest first">${rows}</ul>
+  const form = html`<form class="queue" method="post" action="${path}/decide" novalidate>${NO_ENTER}${part.map(([name, value]) => hiddenField(name, value))}<ul class="list" aria-label="Requests, the oldest first">${rows}</ul>
 <p class="bar"><span class="count">chosen</span>${offered.map(barButton)}${clear}</p></form>`;
   const oldest = after === null ? requests[0] : undefined;
   const all =

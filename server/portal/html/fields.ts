@@ -79,7 +79,7 @@ export function formTo(action: string, button: Button, ...parts: readonly Html[]
  * Enter on a field, such as a checkbox, presses the first button of its form. This one, at the beginning of a form that decides,
  * closes a dialog that is not there, so nothing is sent.
  */
-export const ENTER_DOES_NOTHING = html`<button hidden formmethod="dialog"></button>`;
+export const NO_ENTER = html`<button hidden formmethod="dialog"></button>`;
 
 /** A hidden field; never for anything on which permissions depend. */
 export function hiddenField(name: string, value: string): Html {
