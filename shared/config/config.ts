@@ -103,11 +103,11 @@ const Variables = z.object({
     .meta({ example: 'keys@example.org' }),
   ADMIN_EMAIL: parsed('must be one plain e-mail address, or several separated by commas', parseAddresses)
     .prefault('')
-    .describe('the e-mail addresses that are notified of new requests, separated by commas')
+    .describe('the e-mail addresses of the admins, for new requests and warnings, separated by commas')
     .meta({ example: 'grace@example.org' }),
   ADMIN_WEBHOOK_URL: parsed('must be an https URL, or an http URL on this machine', parseWebhook)
     .optional()
-    .describe('a Discord, Slack, Mattermost or ntfy webhook that is told of requests and leaked secrets')
+    .describe('a Discord, Slack, Mattermost or ntfy webhook that is told what ADMIN_EMAIL is mailed about keys')
     .meta({ example: 'https://chat.example.org/hooks/xyz' }),
   PUBLIC_NAME: z
     .string()

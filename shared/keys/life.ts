@@ -93,8 +93,7 @@ export function requestKey(deps: Deps, request: NewRequest): Outcome {
     storeSearchTexts(tx, owner.id);
     addKeyEvent(tx, key, act, 'requested', successorOf === null ? undefined : { successorOf });
     const { identifier } = key;
-    const sentenceOf = (about: string) => `A request is waiting for a decision: ${about}.`;
-    const mailIds = tellAdmins(tx, deps.config, identifier, { textOf: requestMail, sentenceOf }, act);
+    const mailIds = tellAdmins(tx, deps.config, identifier, requestMail, act);
     return { identifier, mailIds, warning: null };
   });
 }
@@ -319,6 +318,5 @@ function revokeLeakedKey(tx: Tx, { config }: Deps, key: ApiKey, nowMs: number): 
   const act = { by: SERVICE, atMs: nowMs };
   moveKey(tx, key, 'revoke', act, { detail: { reason: LEAKED_REASON } });
   mailOwner(tx, config, key.identifier, (news) => revocationMail({ ...news, reason: LEAKED_REASON }), act);
-  const sentenceOf = (about: string) => `The secret of ${about} was found, and the key was revoked.`;
-  tellAdmins(tx, config, key.identifier, { textOf: exposureMail, sentenceOf }, act);
+  tellAdmins(tx, config, key.identifier, exposureMail, act);
 }

@@ -86,21 +86,21 @@ export function mailOwner(
   return [storeMail(tx, textOf(news), { profileId: news.profileId, to: null }, act, firstTryAt(act))];
 }
 
-/** Stores a mail about a key to each address of ADMIN_EMAIL, and a post to the webhook. Returns their ids. */
+/** Stores a mail about a key to each address of ADMIN_EMAIL, and a post of its subject to the webhook. Returns their ids. */
 export function tellAdmins(
   tx: Tx,
   config: MailConfig,
   identifier: string,
-  tell: { textOf: (news: KeyNews) => Text; sentenceOf: (key: string) => string },
+  textOf: (news: KeyNews) => Text,
   act: Act,
 ): number[] {
   const news = { ...readKeyNews(tx, config, identifier, act), pages: config.adminPages };
   const { profileId, pages } = news;
-  const text = tell.textOf(news);
+  const text = textOf(news);
   const ids = mailAdmins(tx, config, profileId, text, act);
   if (config.adminWebhook === null) return ids;
   const where = pages === null ? `profilectl keys show ${identifier}` : `${pages}/keys/${identifier}`;
-  const post = { ...text, text: `${tell.sentenceOf(`key ${identifier} of profile ${profileId}`)}\n${where}` };
+  const post = { ...text, text: `${text.subject} (profile ${profileId}).\n${where}` };
   return [...ids, storeMail(tx, post, { profileId, to: WEBHOOK }, act, firstTryAt(act))];
 }
 

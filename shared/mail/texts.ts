@@ -268,7 +268,7 @@ export function exposureMail(
   news: { identifier: string; keyName: string; profile: string | null; atMs: number; contact: string | null } & Paged,
 ): Text {
   const { identifier } = news;
-  return compose('found-secret', news, `The secret of API key ${identifier} was found`, [
+  return compose('found-secret', news, `The secret of API key ${identifier} was found, and the key was revoked`, [
     'Somebody found the secret of a key and reported it on the page “Found a secret?”. The key was revoked at once, and its owner will get an e-mail.',
     facts(['Key', identifier], ['Name', foreign(news.keyName)], ...optional('Profile', news.profile), [
       'When',
