@@ -7,7 +7,7 @@ import { apiKeys, events, keyAttempts } from './db/schema.ts';
 import { write } from './db/write.ts';
 import type { Deps } from './deps.ts';
 import { type Act, addEvent } from './events.ts';
-import { ENDS } from './keys/key.ts';
+import { endOf } from './keys/key.ts';
 import { addKeyEvent, moveKey } from './keys/record.ts';
 import { readProfile, refuseUnlikeProfile } from './profiles/find.ts';
 
@@ -76,14 +76,14 @@ export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean
 
 /**
  * Ends and clears the keys of a profile, inside the transaction that is about to delete the profile: pending keys are
- * withdrawn, Active and suspended ones revoked; all texts and addresses are deleted, and an `erased`
+ * withdrawn, those with a secret revoked; all texts and addresses are deleted, and an `erased`
  * event is added. Identifiers, times and states stay.
  */
 function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
   const act = { by, atMs: nowMs };
   for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
-    const end = ENDS[key.state];
-    // An expired key too, since its row is still Active or suspended.
+    const end = endOf(key.state);
+    // An expired key too, since its row is as it was before.
     if (end !== null) moveKey(tx, { ...key, expiresAt: null }, end, act);
     tx.update(apiKeys)
       .set({

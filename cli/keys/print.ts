@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { isoTime } from '../../shared/clock.ts';
 import { KEY_STATES, type KeyState } from '../../shared/db/schema.ts';
-import { hasSecret } from '../../shared/keys/key.ts';
+import { hasEnded, hasSecret } from '../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../shared/keys/view.ts';
 import { formatRateLimit } from '../../shared/limits/rate-limit.ts';
 import { detailText } from '../../shared/log.ts';
@@ -32,17 +32,13 @@ export function keyText(key: KeyView, columns: number): string {
   return factsText(facts, columns);
 }
 
-type Colour = 'yellow' | 'green' | 'magenta';
-
-const COLOURS: Partial<Record<KeyState, Colour>> = { pending: 'yellow', Active: 'green', suspended: 'magenta' };
-
 const STATES = new RegExp(`^(\\w{8} +|State +)(${KEY_STATES.join('|')})\\b`, 'gm');
 
 /** Colours the states of keys in clean output, where they follow an identifier or a label, on a terminal that shows colours. */
 export function paintStates(clean: string): string {
   return clean.replace(STATES, (line, before: string, state: KeyState) => {
-    const colour = COLOURS[state];
-    return colour === undefined ? line : before + styleText(colour, state, { stream: process.stdout });
+    if (hasEnded(state)) return line;
+    return before + styleText(state === 'Active' ? 'green' : 'yellow', state, { stream: process.stdout });
   });
 }
 

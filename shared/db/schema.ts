@@ -99,7 +99,7 @@ export const apiKeys = sqliteTable('api_keys', {
   requestedAt: integer('requested_at').notNull(),
   decidedAt: integer('decided_at'),
   expiresAt: integer('expires_at'),
-  /** SHA-256 of the secret; present exactly while the key is Active or suspended. */
+  /** SHA-256 of the secret; present exactly in the states of `SECRET_HOLDERS`. */
   secretHash: blob('secret_hash', { mode: 'buffer' }),
   /** The fence: an attempt to approve the key activates it only if this is still the attempt's number. */
   attemptNumber: integer('attempt_number').notNull().default(0),

@@ -12,7 +12,7 @@ import { write } from '../db/write.ts';
 import { eraseProfiles } from '../erasure.ts';
 import { AppError, fileRefusal } from '../errors.ts';
 import { addEvent } from '../events.ts';
-import { ENDS, hasEnded, MOVE_NAMES, MOVES, type Move, SLOT_HOLDERS, stateAt } from '../keys/key.ts';
+import { endOf, hasEnded, isFrom, MOVE_NAMES, MOVES, type Move, SLOT_HOLDERS, stateAt } from '../keys/key.ts';
 import { moveKey } from '../keys/record.ts';
 import { type QuotaRow, readQuotaRows, replaceQuotaRows } from '../limits/stored.ts';
 import type { MailConfig } from '../mail/outbox.ts';
@@ -296,8 +296,8 @@ function keepBanned(db: Db, { banned }: Ended, by: Actor, config: MailConfig, ke
 function moveTo(from: KeyState, to: KeyState): Move | null {
   // Such a request was approved since, and the key then ended: it must not be approved once more unseen.
   if (from === 'pending') return to === 'withdrawn' ? 'withdraw' : 'reject';
-  if (hasEnded(to)) return from === 'expired' ? null : ENDS[from];
-  return MOVE_NAMES.find((move) => MOVES[move].to === to && MOVES[move].from.some((one) => one === from)) ?? null;
+  if (hasEnded(to)) return from === 'expired' ? null : endOf(from);
+  return MOVE_NAMES.find((move) => MOVES[move].to === to && isFrom(move, from)) ?? null;
 }
 
 function keepKeys(tx: Tx, { keys }: Ended, act: { by: Actor; atMs: number }, kept: Kept): void {

@@ -46,25 +46,25 @@ export function hasSecret(state: KeyState): boolean {
   return SECRET_HOLDERS.some((holder) => holder === state);
 }
 
-/** How a key ends with its profile; null if it has ended. */
-export const ENDS: Readonly<Record<StoredState, Move | null>> = {
-  pending: 'withdraw',
-  Active: 'revoke',
-  suspended: 'revoke',
-  rejected: null,
-  withdrawn: null,
-  revoked: null,
-};
+/** The move that ends a key with its profile; null if it has ended. */
+export function endOf(state: StoredState): Move | null {
+  return (['withdraw', 'revoke'] as const).find((move) => isFrom(move, state)) ?? null;
+}
+
+/** Whether a key in this state can make a move. */
+export function isFrom(move: Move, state: KeyState): boolean {
+  return MOVES[move].from.some((from) => from === state);
+}
 
 /** The states in which a key counts towards the {@link KEYS_PER_PROFILE} keys that its profile may have. */
-export const SLOT_HOLDERS = STORED_STATES.filter((state) => ENDS[state] !== null);
+export const SLOT_HOLDERS = STORED_STATES.filter((state) => endOf(state) !== null);
 
 /** Whether a key in this state has ended: its profile can request it again. */
 export function hasEnded(state: KeyState): boolean {
   return !SLOT_HOLDERS.some((holder) => holder === state);
 }
 
-/** How many keys of one profile may be pending, Active or suspended at the same time. */
+/** How many keys of one profile may be in one of the {@link SLOT_HOLDERS} at the same time. */
 export const KEYS_PER_PROFILE = 3;
 
 /** Whether an expiry has passed: the key is refused from the millisecond `expiresAtMs` on. Null means never. */
@@ -72,7 +72,7 @@ export function isExpired(expiresAtMs: number | null, nowMs: number): boolean {
   return expiresAtMs !== null && nowMs >= expiresAtMs;
 }
 
-/** The state of a key at a time: `expired` once its expiry has passed, where the database says `Active` or `suspended`. */
+/** The state of a key at a time: `expired` once its expiry has passed, although the row keeps its state. */
 export function stateAt(
   { state, expiresAt }: { state: StoredState; expiresAt: number | null },
   nowMs: number,

@@ -154,14 +154,13 @@ export type Outcome = {
 
 type News = KeyNews & { reason: string | null };
 
-/** The mail to the owner about each move, besides an approval. */
-const MAIL_OF_MOVE = {
+/** The mail to the owner about a move. An approval sends its own. */
+const MAIL_OF_MOVE: Partial<Record<Move, (news: News) => Text>> = {
   reject: rejectionMail,
-  withdraw: null,
   suspend: suspensionMail,
   resume: resumptionMail,
   revoke: revocationMail,
-} satisfies Partial<Record<Move, ((news: News) => Text) | null>>;
+};
 
 /**
  * Moves a key and notifies the owner, with the reason if there is one, unless it was they who did it. Throws `not_found`,
@@ -169,7 +168,7 @@ const MAIL_OF_MOVE = {
  */
 export function moveAndNotify(
   deps: Deps,
-  move: keyof typeof MAIL_OF_MOVE,
+  move: Exclude<Move, 'approve'>,
   { identifier, reason = null, by }: { identifier: string; reason?: string | null; by: Actor },
 ): Outcome {
   return writeNow(deps, (tx, nowMs) => {
@@ -177,14 +176,14 @@ export function moveAndNotify(
     refuseUnlikeKey(tx, identifier, by);
     moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
     const mail = MAIL_OF_MOVE[move];
-    if (mail === null || by.kind === 'owner') return { identifier, mailIds: [], warning: null };
+    if (mail === undefined || by.kind === 'owner') return { identifier, mailIds: [], warning: null };
     const mailIds = mailOwner(tx, deps.config, identifier, (news) => mail({ ...news, reason }), act);
     return { identifier, mailIds, warning: null };
   });
 }
 
 /**
- * Changes permissions, rate limits or expiry of an Active or suspended key, and notifies its owner of the old and new values. If
+ * Changes permissions, rate limits or expiry of a key with a secret, and notifies its owner of the old and new values. If
  * nothing differs, it writes nothing, notifies nobody, and the outcome has a warning. Throws `usage` (nothing to change),
  * `not_found`, and `refused` (the key is in another state).
  */
@@ -260,8 +259,8 @@ export function noteAddressChange(
 }
 
 /**
- * Handles a ban or its end: voids open attempts to approve the profile's keys, and adds an event to each pending, Active or
- * suspended key. Keys keep their state; the ban is read from the profile.
+ * Handles a ban or its end: voids open attempts to approve the profile's keys, and adds an event to each key
+ * that has not ended. Keys keep their state; the ban is read from the profile.
  */
 export function noteBan(tx: Tx, { profileId, isBanned }: { profileId: number; isBanned: boolean }, act: Act): void {
   const event = isBanned ? 'profile banned' : 'profile unbanned';
@@ -289,7 +288,7 @@ const MAX_SECRETS = 10;
 const NO_SECRET = { secret: '', identifier: '--------' };
 
 /**
- * Revokes the Active or suspended keys whose secrets are in a piece of text, at most ten, and notifies their owners,
+ * Revokes the keys whose secrets are in a piece of text, at most ten, and notifies their owners,
  * ADMIN_EMAIL and ADMIN_WEBHOOK_URL. Every text causes one write transaction with at least one lookup, and nothing is returned,
  * so that the response does not show which secrets work.
  * Throws `refused` if the database can't be written.

@@ -87,7 +87,7 @@ function pageOf({ db, clock }: Reader, filter: Filter, limit: number, after: str
   return db.all<{ identifier: string }>(all).map(({ identifier }) => identifier);
 }
 
-// An expired key is stored as Active or suspended.
+// An expired key is stored with the state that it had before.
 function storedStates(states: readonly KeyState[]): readonly StoredState[] {
   if (states.length === 0) return STORED_STATES;
   const withExpired = states.includes('expired') ? [...states, ...SECRET_HOLDERS] : states;

@@ -8,6 +8,7 @@ import { type Act, addEvent } from '../events.ts';
 import { isMailAddress } from '../mail/address.ts';
 import { findProfile, noSuchProfile, type ProfileRow, profileRevision, readProfileRow } from '../profiles/find.ts';
 import { refuseSignedOut } from '../sign-in/sessions.ts';
+import { joinWords } from '../text.ts';
 import { type Approvable, hasSecret, MOVES, type Move, SLOT_HOLDERS, stateAt } from './key.ts';
 
 /** A row of `api_keys`. */
@@ -117,7 +118,7 @@ export function refuseState(
   event: KeyEventName | null,
 ): void {
   if (from === null || from.includes(state)) return;
-  throw new AppError('refused', `Key ${identifier} is ${state}; only ${from.join(' and ')} keys can be ${event}.`);
+  throw new AppError('refused', `Key ${identifier} is ${state}; only ${joinWords(from, 'and')} keys can be ${event}.`);
 }
 
 /**

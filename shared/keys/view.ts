@@ -34,7 +34,7 @@ export type KeyView = {
   requestedAt: string;
   decidedAt: string | null;
   expiresAt: string | null;
-  /** `ban` for an Active or suspended key while its profile is banned. */
+  /** `ban` for a key with a secret while its profile is banned. */
   refusedFor: 'ban' | null;
   /** The identifier of the key that this one was requested to replace. */
   successorOf: string | null;

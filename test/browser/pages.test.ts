@@ -2,13 +2,12 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page, Route } from 'playwright-core';
 import { addAdmin, findAdmin } from '../../shared/admins.ts';
 import { DAY_MS } from '../../shared/clock.ts';
-import { KEY_STATES } from '../../shared/db/schema.ts';
 import { write } from '../../shared/db/write.ts';
 import { editKey, moveAndNotify } from '../../shared/keys/life.ts';
 import { showKey } from '../../shared/keys/view.ts';
 import { invite } from '../../shared/sign-in/passkeys.ts';
 import { useKey } from '../server/portal/stored.ts';
-import { DESCRIPTION, issue, keyIn, keysListed, request } from '../support/keys.ts';
+import { DESCRIPTION, issue, keyIn, keysListed, request, STATES_OF_ONE } from '../support/keys.ts';
 import { startSmtp } from '../support/mail.ts';
 import { freePort, testCertificate } from '../support/network.ts';
 import { ADA, BEA, servePages, signInOwner } from '../support/pages.ts';
@@ -125,7 +124,7 @@ describe.skipIf(!hasChromium)('every page is usable, and shows what people wrote
   const long = { kind: 'admin', name: 'grace.brewster.murray.hopper@computing.example' } as const;
   moveAndNotify(access, 'reject', { identifier: rejected, reason: MARK, by: long });
   const pending = await request(access, { profile: 'ada', ...MARKED, successorOf: used });
-  for (const state of KEY_STATES.toReversed()) await keyIn(state, { ...access, clock }, BEA.username);
+  for (const state of STATES_OF_ONE) await keyIn(state, { ...access, clock }, BEA.username);
   const [ada, bea] = [signInOwner(access, ADA.id), signInOwner(access, BEA.id)];
   const grace = await world.signIn('Grace Brewster Murray Hopper');
 

@@ -2,13 +2,16 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beginApproval } from '../../shared/approval/approve.ts';
 import { withBusyTimeout } from '../../shared/db/connect.ts';
-import type { KeyState } from '../../shared/db/schema.ts';
+import { KEY_STATES, type KeyState, type StoredState } from '../../shared/db/schema.ts';
 import type { Deps } from '../../shared/deps.ts';
 import { type Grant, KEY_REQUEST, type ListInput, parseInput } from '../../shared/keys/fields.ts';
+import { hasEnded, KEYS_PER_PROFILE, MOVE_NAMES, MOVES, type Move, SLOT_HOLDERS } from '../../shared/keys/key.ts';
 import { moveAndNotify, requestKey } from '../../shared/keys/life.ts';
 import { listKeys } from '../../shared/keys/list.ts';
-import { type KeyView, showKey } from '../../shared/keys/view.ts';
+import type { KeyView } from '../../shared/keys/view.ts';
 import { parseRateLimit } from '../../shared/limits/rate-limit.ts';
+import type { AnyOperation } from '../../shared/operations/entry.ts';
+import { OPERATIONS, performWhole } from '../../shared/operations.ts';
 import { SUBJECT } from '../server/routes.ts';
 import { insertProfile } from './profiles.ts';
 import { onBox, type TestClock } from './world.ts';
@@ -96,21 +99,29 @@ export function moveByAdmin(deps: Deps, identifier: string, move: 'suspend' | 'r
   withBusyTimeout(deps.db.$client, 10_000, () => moveAndNotify(deps, move, decision));
 }
 
+/** The states of keys, as many as one profile can have keys in, in an order in which it can be given them. */
+export const STATES_OF_ONE: readonly KeyState[] = [
+  ...KEY_STATES.filter(hasEnded),
+  ...SLOT_HOLDERS.slice(0, KEYS_PER_PROFILE).toReversed(),
+];
+
 /** Makes a new key of a profile and moves it to this state by the usual operations; returns its identifier. */
 export async function keyIn(state: KeyState, deps: Deps & { clock: TestClock }, profile: string): Promise<string> {
   const identifier = await request(deps, { profile });
-  const byAdmin = { identifier, by: onBox('admin') };
-  if (state === 'rejected') await moveAndNotify(deps, 'reject', { ...byAdmin, reason: 'No.' });
-  else if (state === 'withdrawn') moveAndNotify(deps, 'withdraw', { identifier, by: onBox('owner') });
-  else if (state !== 'pending') {
-    const grant = state === 'expired' ? { expiresAtMs: deps.clock.nowMs() + 1000 } : {};
-    await approveKey({ ...deps, approvalLeaseMs: 0 }, { ...byAdmin, grant });
+  const grant = state === 'expired' ? { expiresAtMs: deps.clock.nowMs() + 1000 } : {};
+  for (const move of movesTo(state === 'expired' ? 'Active' : state)) {
+    const input = { identifier, reason: 'It leaked.', ...grant };
+    await performWhole({ ...deps, approvalLeaseMs: 0 }, onBox('admin'), OPERATIONS[move] as AnyOperation, input);
   }
-  if (state === 'suspended') moveByAdmin(deps, identifier, 'suspend');
-  if (state === 'revoked') await moveAndNotify(deps, 'revoke', { ...byAdmin, reason: 'Leaked.' });
   if (state === 'expired') deps.clock.advance(1000);
-  if (showKey(deps, identifier).state !== state) throw new Error(`keyIn makes no ${state} keys.`);
   return identifier;
+}
+
+/** The moves that lead from a request to a state. */
+function movesTo(state: StoredState): Move[] {
+  if (state === 'pending') return [];
+  const last = MOVE_NAMES.find((move) => MOVES[move].to === state) as Move;
+  return [...movesTo(MOVES[last].from[0]), last];
 }
 
 /** Inserts the subject, and a key with both permissions and ample limits; returns its secret. */

@@ -110,7 +110,7 @@ export async function outcomes(context: PageContext): Promise<ShownAttempt> {
   const sorted = [...lines.filter(isFailure), ...lines.filter((line) => !isFailure(line))];
   const items = sorted.map(
     ({ key, kind, words }) =>
-      html`<li><span class="state ${STATES[kind]}">${kind}</span><p><a href="${linkTo(key.identifier)}">${nameOf(key)}</a> <span class="soft">${key.profile === null ? '' : html`${userText(key.profile)} · `}${words}</span></p></li>`,
+      html`<li><span class="state ${STATE_LOOKS[kind]}">${kind}</span><p><a href="${linkTo(key.identifier)}">${nameOf(key)}</a> <span class="soft">${key.profile === null ? '' : html`${userText(key.profile)} · `}${words}</span></p></li>`,
   );
   return {
     body: html`<div id="decided" role="status" data-result="${isOpen ? 'open' : 'over'}" data-kinds="${lines.map(({ kind }) => kind).join()}">
@@ -119,11 +119,11 @@ export async function outcomes(context: PageContext): Promise<ShownAttempt> {
   };
 }
 
-/** The state whose look each kind has. */
-const STATES: Record<Line['kind'], string> = {
-  mailing: 'pending',
-  mailed: 'Active',
-  rejected: 'rejected',
+/** The look of each kind, like that of a state. */
+const STATE_LOOKS: Record<Line['kind'], string> = {
+  mailing: 'waits',
+  mailed: 'works',
+  rejected: 'over',
   changed: 'failed',
   refused: 'failed',
 };

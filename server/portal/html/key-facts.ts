@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../shared/clock.ts';
 import type { Permission } from '../../../shared/db/schema.ts';
-import { hasSecret } from '../../../shared/keys/key.ts';
+import { hasEnded, hasSecret } from '../../../shared/keys/key.ts';
 import type { ListOutput } from '../../../shared/keys/list.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import type { Level } from '../../../shared/limits/limits.ts';
@@ -23,9 +23,10 @@ export function permissionNames({ requestedPermissions }: KeyView): string {
   return requestedPermissions.map((permission) => permission.replace('api.', '')).join(', ');
 }
 
-/** The state of a key as a coloured tag, and why the key is refused although it has that state. */
+/** The state of a key as a coloured tag, a ring if it can go on, and why the key is refused although it has that state. */
 export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {
-  const tag = html`<span class="state ${state}">${state}</span>`;
+  const look = state === 'Active' ? 'works' : hasEnded(state) ? 'over' : 'waits';
+  const tag = html`<span class="state ${look}">${state}</span>`;
   return refusedFor === null ? tag : html`<span>${tag}<span class="warn">, ${REFUSED_WORDS[refusedFor]}</span></span>`;
 }
 

@@ -1,3 +1,5 @@
+import type { KeyState } from '../../../shared/db/schema.ts';
+import { hasSecret } from '../../../shared/keys/key.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
 import { type Html, html } from '../../html.ts';
 import { lastMove, reasonOf } from '../html/key-facts.ts';
@@ -8,10 +10,11 @@ import { timeText } from '../html/time.ts';
  * or for repeating an ended one; null if that is not possible.
  */
 export function stateInWords(key: KeyView, history: readonly HistoryView[], request: Html | null): Html {
-  const { state, expiresAt, refusedFor } = key;
+  const { state, refusedFor } = key;
   if (state === 'pending') return html`<p>${pendingWords(key)}</p>`;
-  if (state === 'suspended')
-    return html`${suspendedWords(expiresAt, lastMove(key, history))}${refusedFor === null ? '' : BANNED_TOO}`;
+  if (hasSecret(state) && state !== 'Active') {
+    return html`${heldWords(key, lastMove(key, history))}${refusedFor === null ? '' : BANNED_TOO}`;
+  }
   if (refusedFor === 'ban') {
     return html`<p>It is refused while the profile is banned, and works again with the same secret when the ban is lifted.</p>`;
   }
@@ -40,16 +43,16 @@ function pendingWords({ attempt }: KeyView): string {
 }
 
 /** When a key was suspended, by whom and why. */
-function suspendedWords(expiresAt: string | null, begin: HistoryView | undefined): Html {
+function heldWords({ state, expiresAt }: KeyView, begin: HistoryView | undefined): Html {
   const until = expiresAt === null ? '' : html` before it expires ${timeText(Date.parse(expiresAt))}`;
-  return html`<p>Suspended${whenAndBy(begin)}: its requests are refused. If an admin resumes it${until}, the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;
+  return html`<p>${capitalised(state)}${whenAndBy(begin)}: its requests are refused. If an admin resumes it${until}, the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;
 }
 
 /** When a key ended, how, by whom and why. */
 function endWords({ state, permissions, expiresAt }: KeyView, end: HistoryView | undefined): Html {
   const when = state === 'expired' && expiresAt !== null ? html` ${timeText(Date.parse(expiresAt))}` : whenAndBy(end);
   const secret = permissions.length > 0 ? 'Its secret no longer works, and it' : 'It';
-  return html`<p>${state.charAt(0).toUpperCase()}${state.slice(1)}${when}. ${secret} no longer counts towards the limit.</p>${reasonOf(end)}`;
+  return html`<p>${capitalised(state)}${when}. ${secret} no longer counts towards the limit.</p>${reasonOf(end)}`;
 }
 
 /** Why a key was rejected or revoked, for its owner who requests it again; empty if no reason was given. `link` leads to it. */
@@ -58,6 +61,10 @@ export function whyEnded(key: KeyView, history: readonly HistoryView[], link: Ht
   return end?.detail?.reason === undefined
     ? html``
     : html`<p>${link} was ${key.state}${whenAndBy(end)}.</p>${reasonOf(end)}`;
+}
+
+function capitalised(state: KeyState): string {
+  return state.charAt(0).toUpperCase() + state.slice(1);
 }
 
 function whenAndBy(move: HistoryView | undefined): Html {

@@ -28,7 +28,7 @@ ${formTo(to('/developers/found'), { text: 'Revoke it', isDangerous: true, cancel
 }
 
 /**
- * `POST /developers/found`: revokes the Active and suspended keys whose secrets are in the text. The response is the same for
+ * `POST /developers/found`: revokes the keys whose secrets are in the text. The response is the same for
  * every text. Guesses of secrets are limited by the route.
  */
 export async function reportLeaked(context: PageContext): Promise<Outcome> {

@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { moveAndNotify } from '../../../shared/keys/life.ts';
+import { KEY_STATES } from '../../../shared/db/schema.ts';
 import { newSecret } from '../../../shared/keys/secret.ts';
 import { systemRandom } from '../../../shared/random.ts';
 import { get, startTestServer } from '../../support/http.ts';
-import { issue, keyFor, keyIn, moveByAdmin, prepare } from '../../support/keys.ts';
+import { keyFor, keyIn, mailedSecrets, prepare } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
-import { onBox } from '../../support/world.ts';
 import { expectRefusal } from '../refusals.ts';
 
 // Every refusal, on one route. test/server/app.test.ts tries every route of the application.
@@ -44,20 +43,11 @@ describe('keys that don’t work get one sentence', () => {
 
   beforeAll(async () => {
     const { deps } = server;
-    for (const [index, state] of (['pending', 'rejected', 'withdrawn'] as const).entries()) {
+    for (const [index, state] of KEY_STATES.filter((one) => one !== 'Active').entries()) {
       const id = insertProfile(deps.db, { id: 100 + index });
-      bad.set(state, newSecret(await keyIn(state, deps, `user${id}`), systemRandom));
+      const identifier = await keyIn(state, deps, `user${id}`);
+      bad.set(state, mailedSecrets(deps, identifier)[0] ?? newSecret(identifier, systemRandom));
     }
-    insertProfile(deps.db, { id: 200 });
-    const revoked = await issue(deps, { profile: 'user200' });
-    await moveAndNotify(deps, 'revoke', { identifier: revoked.identifier, reason: 'Leaked.', by: onBox('admin') });
-    const expiring = await issue(deps, { profile: 'user200' }, { expiresAtMs: deps.clock.nowMs() + 1 });
-    deps.clock.advance(1);
-    const suspended = await issue(deps, { profile: 'user200' });
-    moveByAdmin(deps, suspended.identifier, 'suspend');
-    bad.set('suspended', suspended.secret);
-    bad.set('revoked', revoked.secret);
-    bad.set('expired', expiring.secret);
     const banned = await keyFor(deps, ['9/1m']);
     deps.db.$client.run(
       "UPDATE profiles SET profile = json_set(profile, '$.banned', json('true')) WHERE id = (SELECT profile_id FROM api_keys WHERE identifier = ?)",
@@ -79,7 +69,7 @@ describe('keys that don’t work get one sentence', () => {
       const answer = await ask('/api/key', `Bearer ${value}`);
       sentences.add(await expectRefusal(answer, 401, { 'WWW-Authenticate': INVALID, RateLimit: null }));
     }
-    expect(bad.size).toBe(13);
+    expect(bad.size).toBe(KEY_STATES.length - 1 + 7);
     expect(sentences.size).toBe(1);
   });
 });

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Db } from '../../../shared/db/connect.ts';
-import { KEY_STATES, type KeyState } from '../../../shared/db/schema.ts';
 import type { ListInput } from '../../../shared/keys/fields.ts';
 import { parseExpiry } from '../../../shared/keys/inputs.ts';
 import { editKey, moveAndNotify } from '../../../shared/keys/life.ts';
 import { keyHistory, showKey } from '../../../shared/keys/view.ts';
-import { approveKey, DESCRIPTION, issue, keyIn, keysListed, moveByAdmin, request } from '../../support/keys.ts';
+import { approveKey, DESCRIPTION, issue, keyIn, keysListed, request } from '../../support/keys.ts';
 import { eraseProfile, insertProfile } from '../../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
 
@@ -19,60 +18,12 @@ beforeEach(() => {
   insertProfile(deps.db, { id: nextId++ });
 });
 
-const VERBS = {
-  approve: (identifier: string) => approveKey(deps, { identifier, grant: {}, by: onBox('admin') }),
-  reject: async (identifier: string) =>
-    moveAndNotify(deps, 'reject', { identifier, reason: 'No.', by: onBox('admin') }),
-  withdraw: async (identifier: string) => moveAndNotify(deps, 'withdraw', { identifier, by: onBox('owner') }),
-  revoke: async (identifier: string) =>
-    moveAndNotify(deps, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') }),
-  suspend: async (identifier: string) => moveByAdmin(deps, identifier, 'suspend'),
-  resume: async (identifier: string) => moveByAdmin(deps, identifier, 'resume'),
-  edit: async (identifier: string) => editKey(deps, { identifier, name: 'New name', by: onBox('owner') }),
-} as const;
-
-/** The state to which each verb leads from each state; an absent verb is refused and changes nothing. */
-const LEADS: Record<keyof typeof VERBS, Partial<Record<KeyState, KeyState>>> = {
-  approve: { pending: 'Active' },
-  reject: { pending: 'rejected' },
-  withdraw: { pending: 'withdrawn' },
-  revoke: { Active: 'revoked', suspended: 'revoked' },
-  suspend: { Active: 'suspended' },
-  resume: { suspended: 'Active' },
-  edit: Object.fromEntries(KEY_STATES.map((state) => [state, state])),
-};
-
 test('a name that a key already has is not recorded again', async () => {
   const identifier = await keyIn('Active', deps, profile);
   const before = keyHistory(deps, identifier);
   const { name } = showKey(deps, identifier);
   expect(editKey(deps, { identifier, name, by: onBox('owner') }).warning).toContain('nothing was changed');
   expect(keyHistory(deps, identifier)).toEqual(before);
-});
-
-describe('every state × every verb', () => {
-  for (const state of KEY_STATES) {
-    for (const [verb, act] of Object.entries(VERBS)) {
-      const target = LEADS[verb as keyof typeof VERBS][state];
-      test(`${state} + ${verb} → ${target ?? 'refused, nothing changed'}`, async () => {
-        const identifier = await keyIn(state, deps, profile);
-        const before = showKey(deps, identifier);
-        const historyBefore = keyHistory(deps, identifier);
-        if (target === undefined) {
-          const error = await refusal(act(identifier));
-          expect(error.code).toBe('refused');
-          expect(error.message).toContain(state);
-          expect(showKey(deps, identifier)).toEqual(before);
-          expect(keyHistory(deps, identifier)).toEqual(historyBefore);
-        } else {
-          await act(identifier);
-          expect(showKey(deps, identifier).state).toBe(target);
-          expect(keyHistory(deps, identifier).slice(0, historyBefore.length)).toEqual(historyBefore);
-          expect(keyHistory(deps, identifier).length).toBeGreaterThan(historyBefore.length);
-        }
-      });
-    }
-  }
 });
 
 test('the longest texts of a request are stored', async () => {

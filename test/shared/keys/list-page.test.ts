@@ -4,7 +4,7 @@ import type { ListInput } from '../../../shared/keys/fields.ts';
 import { moveAndNotify } from '../../../shared/keys/life.ts';
 import { countOlder, queuePlace } from '../../../shared/keys/list.ts';
 import { OPERATIONS, perform } from '../../../shared/operations.ts';
-import { keyIn, keysListed, request } from '../../support/keys.ts';
+import { keyIn, keysListed, request, STATES_OF_ONE } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { onBox, testClock, testDeps } from '../../support/world.ts';
 
@@ -16,8 +16,7 @@ async function world() {
   const deps = { ...testDeps({ clock }), clock };
   for (const id of [1, 2, 3, 4, 5, 6]) {
     insertProfile(deps.db, { id });
-    // Keys that use no slot are made first, while the profile has slots for their requests.
-    for (const state of KEY_STATES.toReversed()) await keyIn(state, deps, `user${id}`);
+    for (const state of STATES_OF_ONE) await keyIn(state, deps, `user${id}`);
     if (id % 2 === 0) clock.advance(1);
   }
   clock.advance(1);

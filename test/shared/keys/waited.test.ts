@@ -41,7 +41,7 @@ test('a key that expires while its revocation waits for the lock is not revoked,
   const error = await refusal(() =>
     moveAndNotify(late, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') }),
   );
-  expect(error.message).toBe(`Key ${identifier} is expired; only Active and suspended keys can be revoked.`);
+  expect(error.message).toStartWith(`Key ${identifier} is expired; only `);
   expect(deps.db.$client.query('SELECT * FROM mails WHERE identifier = ?').all(identifier)).toEqual([]);
   expect(mails(deps)).toHaveLength(before);
 });
