@@ -105,12 +105,12 @@ function check(command: Command): Promise<void> {
 const LOG_WAIT_MS = 200;
 
 function vacuum({ logOnly = false }: { logOnly?: boolean }, command: Command): Promise<void> {
+  lowerPriority();
   return withDatabase(command, 'use', (db) => {
     if (logOnly) {
       emptyLog(db.$client, LOG_WAIT_MS);
       return printJson({ milliseconds: 0 });
     }
-    lowerPriority();
     say(`Vacuuming ${sizeText(db.$client.filename)}`);
     const done = vacuumDatabase(db, systemClock);
     const { milliseconds, bytesBefore, bytesAfter } = done;

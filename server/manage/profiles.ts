@@ -103,8 +103,8 @@ function forBackend(error: unknown): unknown {
   return code === 'refused' && !isForOperator(error) ? new AppError('not_possible', message) : error;
 }
 
-/** Reads the whole body, so that a request that is cut off changes nothing. */
-async function readBody({ headers, body }: Request): Promise<Uint8Array> {
+/** Reads the whole body, so that a request that is cut off changes nothing. Returns it as it arrived: one copy would take long. */
+async function readBody({ headers, body }: Request): Promise<Uint8Array[]> {
   if (Number(headers.get('content-length') ?? 0) > LIMITS.bytes) throw tooLong();
   const reader = (body ?? new Blob([]).stream()).getReader();
   const chunks: Uint8Array[] = [];
@@ -113,7 +113,7 @@ async function readBody({ headers, body }: Request): Promise<Uint8Array> {
     let ended = 0;
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return Buffer.concat(chunks);
+      if (done) return chunks;
       chunks.push(value);
       bytes += value.length;
       for (let at = value.indexOf(LF); at !== -1; at = value.indexOf(LF, at + 1)) ended++;
@@ -146,6 +146,8 @@ function tooLong(): AppError {
   );
 }
 
-function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+function* piecesOf(chunks: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) yield chunk.subarray(at, at + PIECE_BYTES);
+  }
 }
