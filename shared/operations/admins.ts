@@ -4,7 +4,6 @@ import { FIELDS, GRANT, KEY_CHANGE, OPTIONAL_REASON } from '../keys/fields.ts';
 import { usualRateLimits } from '../keys/grant.ts';
 import { MOVES, SECRET_HOLDERS, WITH_SECRET } from '../keys/key.ts';
 import { changeKey, moveAndNotify, type Outcome } from '../keys/life.ts';
-import { refuseState } from '../keys/record.ts';
 import { ADMINS_DECIDE, operation, type Unfinished, WITH_REASON } from './entry.ts';
 
 const { identifier } = FIELDS;
@@ -139,11 +138,8 @@ window keeps what was counted. On a terminal, without flags, it asks for each.`,
         'The same secret works again at once, with the same limits, unless the profile is banned. The owner gets an e-mail.',
       done: 'Key resumed. Its owner gets an e-mail.',
     },
-    check: (_deps, key) => {
-      refuseState(key, MOVES.resume.from, MOVES.resume.event);
-      if (key.refusedFor === null) return [];
-      return [['Ban', 'The profile is banned: the key is refused until the ban is lifted.']];
-    },
+    check: (_deps, { refusedFor }) =>
+      refusedFor === null ? [] : [['Ban', 'The profile is banned: the key is refused until the ban is lifted.']],
     act: (deps, by, { identifier: key }) => moveAndNotify(deps, 'resume', { identifier: key, reason: null, by }),
   }),
 

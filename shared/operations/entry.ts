@@ -106,19 +106,19 @@ type Entry<Shape extends z.ZodRawShape, Output> = Pick<AnyOperation, 'name' | 'w
 export function operation<Shape extends z.ZodRawShape, Output>(
   entry: Entry<Shape, Output>,
 ): Operation<Sent<Shape>, Output> {
-  const { name, input, inputOf = {}, from = null, event = null, act } = entry;
+  const { name, input, inputOf = {}, from = null, event = null, check, act } = entry;
   return {
     texts: { title: name, button: name, consequence: '', done: null, history: '', log: '' },
     keepsRest: false,
     isDangerous: false,
     mailsSecret: false,
     defaults: () => Object.fromEntries(Object.keys(input.shape).map((one) => [one, null])),
-    check: (_deps, key) => {
+    ...entry,
+    check: (deps, key) => {
       if (event !== null) refuseErased(key.identifier, key.profile);
       refuseState(key, from, event);
-      return [];
+      return check?.(deps, key) ?? [];
     },
-    ...entry,
     from,
     event,
     inputOf,
