@@ -17,7 +17,7 @@ import { startLogTimer, startVacuumTimer, type VacuumOptions } from './upkeep/va
 const STDOUT = 1;
 
 /** A server that accepts requests. */
-export type RunningServer = {
+type RunningServer = {
   /** Without a trailing slash: `http://127.0.0.1:3000`. */
   url: string;
   port: number;

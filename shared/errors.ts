@@ -8,7 +8,7 @@ type CodesWith<Column extends keyof Refusal> = {
 }[ErrorCode];
 
 /** The codes that clients of `/api` can get, which the OpenAPI document describes. */
-export type DocumentedCode = CodesWith<'remedy'>;
+type DocumentedCode = CodesWith<'remedy'>;
 
 /** {@link DocumentedCode} as a list. */
 export const DOCUMENTED_CODES = (Object.keys(REFUSALS) as ErrorCode[]).filter(

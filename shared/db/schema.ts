@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { blob, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { ActorKind } from '../actor.ts';
+import type { RateLimit } from '../limits/rate-limit.ts';
 
 // The columns of all tables with their types, and the words that they store. The tables themselves, with keys, references,
 // checks, indexes and triggers, are in drizzle/0001.sql; a test compares the columns. Times are milliseconds since 1970 (UTC).
@@ -79,9 +80,6 @@ export const ATTEMPT_RESULTS = ['open', 'accepted', 'refused', 'not confirmed', 
 
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
-/** A stored rate limit: `quota` requests in any window of `windowSeconds` seconds. */
-export type StoredRateLimit = { quota: number; windowSeconds: number };
-
 /** API keys. Rows are never deleted; an erased profile's keys keep identifier, times and state, and lose the rest. */
 export const apiKeys = sqliteTable('api_keys', {
   identifier: text().primaryKey(),
@@ -95,7 +93,7 @@ export const apiKeys = sqliteTable('api_keys', {
   requestedPermissions: text('requested_permissions', { mode: 'json' }).$type<Permission[]>().notNull(),
   /** The grant: null until approved. */
   permissions: text({ mode: 'json' }).$type<Permission[]>(),
-  rateLimits: text('rate_limits', { mode: 'json' }).$type<StoredRateLimit[]>(),
+  rateLimits: text('rate_limits', { mode: 'json' }).$type<RateLimit[]>(),
   requestedAt: integer('requested_at').notNull(),
   decidedAt: integer('decided_at'),
   expiresAt: integer('expires_at'),
@@ -127,7 +125,7 @@ export const keyAttempts = sqliteTable('key_attempts', {
   /** Private; null once the profile is erased. */
   address: text(),
   permissions: text({ mode: 'json' }).$type<Permission[]>().notNull(),
-  rateLimits: text('rate_limits', { mode: 'json' }).$type<StoredRateLimit[]>().notNull(),
+  rateLimits: text('rate_limits', { mode: 'json' }).$type<RateLimit[]>().notNull(),
   expiresAt: integer('expires_at'),
   result: text().$type<AttemptResult>().notNull(),
   /** The latest expiry of the replaced key once this attempt is accepted; null leaves that key alone. */
@@ -316,7 +314,7 @@ export type KeyEventName = EventName<'key'>;
 /** The changes to a key; times are ISO 8601 in UTC, null for no expiry. */
 export type KeyChanges = {
   permissions?: { from: Permission[]; to: Permission[] };
-  rateLimits?: { from: StoredRateLimit[]; to: StoredRateLimit[] };
+  rateLimits?: { from: RateLimit[]; to: RateLimit[] };
   expiresAt?: { from: string | null; to: string | null };
 };
 

@@ -36,7 +36,7 @@ export function agentText({ agent }: Client): string {
 }
 
 /** The profile or the admin that somebody signed in as. */
-export type SignedAs = { profileId: number; adminId: null } | { profileId: null; adminId: number };
+type SignedAs = { profileId: number; adminId: null } | { profileId: null; adminId: number };
 
 /** The person for whom pages act. */
 export type SignedInPerson = Extract<Person, { kind: 'owner' | 'admin' }>;
