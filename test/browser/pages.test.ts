@@ -486,17 +486,23 @@ describe.skipIf(!hasChromium)('an admin', () => {
     // The bar counts anew; “, waiting: ” stays for screen readers alone.
     const number = `<span class="unseen">, waiting: </span>${before - 1}`;
     expect(await page.locator('.top .number').innerHTML()).toBe(number);
-    // The page of a key shows its new state, too.
+    // The page of a key shows its new state, too, also that which refused another approval meanwhile.
     gate = Promise.withResolvers();
+    const path = `/developers/admin/keys/${other}`;
+    const late = await page.context().newPage();
+    await late.goto(ORIGIN + path);
     await button(page, 'Approve as requested').click();
     await status.getByText('The e-mail is on its way.').waitFor();
-    await page.goto(`${ORIGIN}/developers/admin/keys/${other}`);
-    await page.locator('#state').getByText('pending').waitFor();
+    await page.goto(`${ORIGIN}${path}`);
+    await button(late, 'Approve').click();
+    await late.getByRole('alert').waitFor();
     editKey(access, { identifier: other, name: 'Renamed meanwhile', by: onBox('root') });
     gate.resolve();
-    await page.getByRole('heading', { name: 'Change this key' }).waitFor();
-    await heading(page, 'Renamed meanwhile');
-    expect(await page.locator('#state').textContent()).toBe('Activeuntil revoked');
+    for (const one of [page, late]) {
+      await one.getByRole('heading', { name: 'Change this key' }).waitFor();
+      await heading(one, 'Renamed meanwhile');
+      expect(await one.locator('#state').textContent()).toBe('Activeuntil revoked');
+    }
     expect(troubles.filter((text) => !/\b502\b/.test(text))).toEqual([]);
   }, 60_000);
 

@@ -3,6 +3,9 @@
 // rows whose state has changed, so that what is chosen or open there stays.
 const ofKey = ['heading', 'state', 'rest'].map((id) => document.getElementById(id));
 
+// A page that answers a form can't be fetched; that of the key can, which “Refresh” leads to.
+const address = document.querySelector('#attempt a')?.href ?? location.href;
+
 // The links of the head, one of which counts the waiting requests.
 const IN_HEAD = '.nav > li > a';
 
@@ -10,8 +13,8 @@ async function look() {
   const open = [...document.querySelectorAll('[data-result="open"]')];
   if (open.length === 0) return;
   try {
-    const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
-    if (answer.redirected) return open.some(isOwn) && location.reload();
+    const answer = await fetch(address, { headers: { accept: 'text/html' } });
+    if (answer.redirected) return open.some(isOwn) && location.assign(address);
     // An error's page has no rows; those that are shown stay.
     if (!answer.ok) throw new Error(answer.statusText);
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
