@@ -42,6 +42,7 @@ export type OwnerPage = {
 type Texts = {
   /** The heading of the confirmation, before the identifier: `Approve key`. */
   title: string;
+  /** A verb that a key can follow: `Approve`. */
   button: string;
   /** The button below its form on the key's page, if {@link button} alone does not say what it changes. */
   formButton?: string;
@@ -72,7 +73,7 @@ export type Operation<Input extends object, Output> = {
   inputOf: Partial<Record<Person['kind'], z.ZodObject>>;
   /** One sentence, for help and documents. */
   summary: string;
-  /** The examples of its command, and what its help says below the flags. */
+  /** The examples of its command, and what its help says below the flags; a line has at most 80 columns. */
   examples: readonly string[];
   help?: string;
   /** Present if owners can perform it from the page of a key. */

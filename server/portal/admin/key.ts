@@ -1,4 +1,5 @@
-import { hasEnded, hasSecret, WITH_SECRET } from '../../../shared/keys/key.ts';
+import type { KeyState } from '../../../shared/db/schema.ts';
+import { hasEnded, hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
 import { queuePlace } from '../../../shared/keys/list.ts';
 import { keyRevision, type Owner, readKey, readOwner } from '../../../shared/keys/record.ts';
 import type { HistoryView, KeyView } from '../../../shared/keys/view.ts';
@@ -73,7 +74,7 @@ ${decision ?? ''}</div>
   };
 }
 
-/** The state of a key: how long it has been pending or suspended, or when it ended; by whom; and when an Active one ends. */
+/** The state of a key: how long it has been in it, or when it ended; by whom; and when an Active one ends. */
 function stateParts(key: KeyView, move: HistoryView | undefined, nowMs: number): Html[] {
   const { state, expiresAt } = key;
   const ending = state === 'Active' || (hasSecret(state) && expiresAt) ? [endText(key, nowMs)] : [];
@@ -122,12 +123,9 @@ async function otherKeys(context: PageContext, { identifier, profile }: KeyView)
   const { keys, lastUses } = await performFor(context, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
   if (others.length === 0) return { ...none, facts: [['Other keys', 'none, now or before']] satisfies ShownFact[] };
-  const working = others.filter(({ state }) => hasSecret(state)).length;
-  const pending = others.filter(({ state }) => state === 'pending').length;
-  const ended = others.length - working - pending;
-  const counts = [`${pending} pending`, `${working} ${WITH_SECRET}`, `${ended} ended`]
-    .filter((count) => !count.startsWith('0 '))
-    .join(', ');
+  const count = (has: (state: KeyState) => boolean) => others.filter(({ state }) => has(state)).length;
+  const open = SLOT_HOLDERS.map((holder) => `${count((state) => state === holder)} ${holder}`);
+  const counts = [...open, `${count(hasEnded)} ended`].filter((text) => !text.startsWith('0 ')).join(', ');
   const list = keyList({ keys: others, lastUses, linkTo: adminKeyPath(context), nowMs: context.nowMs });
   return {
     facts: [['Other keys', html`<a href="#others">${counts}</a>`]] satisfies ShownFact[],

@@ -21,7 +21,7 @@ export function stateInWords(key: KeyView, history: readonly HistoryView[], requ
   return state === 'Active' ? html`<p>${activeWords(key, request)}</p>` : endWords(key, lastMove(key, history));
 }
 
-const BANNED_TOO = html`<p>The profile is banned, too: its keys are refused until the ban is lifted, even if they are resumed.</p>`;
+const BANNED_TOO = html`<p>The profile is banned, too: its keys are refused until the ban is lifted.</p>`;
 
 function activeWords({ decidedAt, expiresAt }: KeyView, request: Html | null): Html {
   const secret = html`The secret is only in the e-mail of ${timeText(Date.parse(decidedAt as string))}.`;
@@ -42,10 +42,10 @@ function pendingWords({ attempt }: KeyView): string {
   return 'Waiting for an admin. You get an e-mail either way: with the secret, or with the reason for the rejection. Until then you can withdraw the request.';
 }
 
-/** When a key was suspended, by whom and why. */
+/** When a key was stopped that can go on, by whom and why. */
 function heldWords({ state, expiresAt }: KeyView, begin: HistoryView | undefined): Html {
   const until = expiresAt === null ? '' : html` before it expires ${timeText(Date.parse(expiresAt))}`;
-  return html`<p>${capitalised(state)}${whenAndBy(begin)}: its requests are refused. If an admin resumes it${until}, the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;
+  return html`<p>${capitalised(state)}${whenAndBy(begin)}: its requests are refused. If an admin makes it Active again${until}, the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;
 }
 
 /** When a key ended, how, by whom and why. */
