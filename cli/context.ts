@@ -41,9 +41,7 @@ export function configOf({ envFile, db }: Globals): Config {
  * upgrade, and warns of files that other users can read. Throws what `openDatabase` and `act` throw.
  */
 export async function withOpenDatabase<T>(config: Config, mode: OpenMode, act: (db: Db) => Promise<T> | T): Promise<T> {
-  const onCopied = (copy: string) => {
-    notice(`The database was copied to ${copy} before its schema is upgraded.`);
-  };
+  const onCopied = (copy: string) => notice(`The database was copied to ${copy} before its schema is upgraded.`);
   const mustExist = mode === 'serve' && config.databaseMustExist;
   const db = openDatabase(config.databasePath, mode, onCopied, mustExist);
   try {
@@ -84,9 +82,9 @@ export async function withContext<T>(
   mode: OpenMode,
   act: (context: Context) => Promise<T> | T,
 ): Promise<T> {
-  return withDatabase(command, mode, async (db, config) => {
-    return act({ ...globalsOf(command), deps: createDeps(db, config), actor: operatorOf(config) });
-  });
+  return withDatabase(command, mode, (db, config) =>
+    act({ ...globalsOf(command), deps: createDeps(db, config), actor: operatorOf(config) }),
+  );
 }
 
 /** The actor of a command: the operator, named after the user who called sudo, or else the user of the process. */

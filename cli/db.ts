@@ -35,8 +35,8 @@ Example:
       'after',
       `
 Stop the server first. What was ended in the old database since the backup stays
-ended: profiles erased or banned, keys stopped, and admins, passkeys and tokens
-removed. To undo that too, move the old database away first. Everyone
+ended: profiles erased or banned, keys stopped or ended, and admins, passkeys
+and tokens removed. To undo that too, move the old database away first. Everyone
 is signed out. The old database is kept as <database>.before-restore-<time>;
 remove it when you can.
 

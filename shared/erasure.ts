@@ -76,8 +76,8 @@ export function eraseById(tx: Tx, id: number, by: Actor, nowMs: number): boolean
 
 /**
  * Ends and clears the keys of a profile, inside the transaction that is about to delete the profile: pending keys are
- * withdrawn, those with a secret revoked; all texts and addresses are deleted, and an `erased`
- * event is added. Identifiers, times and states stay.
+ * withdrawn, those with a secret revoked; all texts and addresses are deleted, and an `erased` event is added. Identifiers, times
+ * and states stay.
  */
 function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number): void {
   const act = { by, atMs: nowMs };

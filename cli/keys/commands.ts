@@ -18,7 +18,7 @@ type Given = Record<string, unknown>;
 
 type Action = (context: Context, identifier: string, given: Given) => Promise<void>;
 
-/** Adds a command `keys …` for each operation of `shared/operations.ts` that has one. */
+/** Adds a command `keys …` for each operation of `shared/operations.ts`. */
 export function addKeys(program: Command): void {
   const keys = program.command('keys').description('Request API keys, decide on requests, and manage keys.');
   const request = addCommand(keys, OPERATIONS.request, (context, _none, given) =>

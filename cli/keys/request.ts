@@ -68,7 +68,7 @@ async function readDescription({ description }: RequestInput, file: string | und
   if (description !== undefined) {
     throw new AppError('usage', '--description and --description-file are mutually exclusive; leave one out.');
   }
-  return { description: await readTextFile('--description-file', file) };
+  return { description: await readTextFile(file) };
 }
 
 /**
@@ -123,15 +123,17 @@ async function askFor({ deps }: Context, field: FieldName, request: RequestInput
   return { ...request, ...(isProfile ? find(answer) : { [field]: answer }) };
 }
 
-/** More than any text of a key may have. */
-const MAX_KIB = 64;
-
 /**
- * Reads text from a file, or from stdin if `path` is "-". Throws `usage`, naming `flag`, if the text can't be read, is
- * longer than `maxKib` KiB or is not UTF-8.
+ * Reads text from a file, or from stdin if `path` is "-". Throws `usage` if it can't be read, is longer than any text of a key
+ * may be, or is not UTF-8.
  */
-async function readTextFile(flag: string, path: string, maxKib = MAX_KIB): Promise<string> {
-  const file: SmallFile = { name: flag, path: path === '-' ? 'stdin' : path, maxKib, code: 'usage' };
+async function readTextFile(path: string): Promise<string> {
+  const file: SmallFile = {
+    name: '--description-file',
+    path: path === '-' ? 'stdin' : path,
+    maxKib: 64,
+    code: 'usage',
+  };
   if (path !== '-') return readSmallText(file);
   if (process.stdin.isTTY) notice('Reading from the terminal; press Ctrl-D on an empty line to finish.');
   return decodeUtf8(file, await readInput(file));

@@ -73,11 +73,6 @@ function refusedLineText({ line, id, field, reason }: RefusedLine): string {
   return `line ${line}${about.length === 0 ? '' : ` (${about.join(', ')})`}: ${reason}`;
 }
 
-/** `1 line was refused`. */
-function refusedText(count: number): string {
-  return count === 1 ? '1 line was refused' : `${count} lines were refused`;
-}
-
 const MAX_DROPPED_LISTED = 20;
 
 /** The number of ids of skipped lines that an import returns. */
@@ -128,7 +123,7 @@ function failureOf({ imported, deleted, details }: ImportOutcome, refusedCount: 
   const { notPruned } = details;
   const pruning = notPruned === null ? '' : ` ${notPruned}`;
   if (refusedCount > 0) {
-    const were = refusedText(refusedCount);
+    const were = `${counted(refusedCount, 'line')} ${refusedCount === 1 ? 'was' : 'were'} refused`;
     if (imported + deleted === 0) return new AppError('refused', `${were}; nothing was changed.`);
     return new AppError('done_in_part', `${were}; the rest was imported.${pruning}`);
   }

@@ -22,8 +22,6 @@ const PAGE_SIZE = 50;
 
 const MAX_LIMIT = 1_000_000_000;
 
-const WHEN = 'When (UTC)';
-
 /** Adds `log`, which lists the audit log. */
 export function addLog(program: Command): void {
   const groups = LOG_GROUPS.map(({ group }) => group).join(', ');
@@ -70,7 +68,7 @@ function list(command: Command, { deps, json }: Context, options: Options): void
 function logText(entries: readonly LogEntry[]): string {
   const when = (atMs: number) => isoTime(atMs).slice(0, 19).replace('T', ' ');
   return table(
-    [WHEN, 'Who', 'What'],
+    ['When (UTC)', 'Who', 'What'],
     entries.map(({ atMs, by, text }) => [when(atMs), by, text]),
   );
 }

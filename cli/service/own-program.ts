@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 /** On a busy machine, the server runs first. */
 const NICENESS = 10;
 
-/** Lowers the priority of this process, for long commands on the machine of a server. */
+/** Lowers the priority of this process, for work beside a server. */
 export function lowerPriority(): void {
   try {
     setPriority(Math.max(NICENESS, getPriority()));

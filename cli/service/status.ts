@@ -62,7 +62,7 @@ function statusText(
   nowMs: number,
   all: boolean,
 ): string {
-  const { schema, database, profiles, keys, queue, openAttempts, mails, signIns, warnings } = status;
+  const { schema, database, profiles, keys, queue, openAttempts, mails, signIns, lastBackup, warnings } = status;
   const facts: [string, string][] = [
     ['Version', `${status.version}, schema ${schema}`],
     ['Server', serverText(server)],
@@ -77,17 +77,13 @@ function statusText(
     ['Signed in', counted(signIns, 'browser')],
     ['Last import', lastImportText(status.lastImport, nowMs)],
     ['Last feed', lastImportText(status.lastFeed, nowMs)],
-    ['Last backup', lastBackupText(status.lastBackup, nowMs)],
+    ['Last backup', lastBackup === null ? 'none' : `${ageText(lastBackup.at, nowMs)} ago`],
     ['Erased text', status.isVacuumWanted ? 'removed from the file by the next nightly VACUUM' : 'none in the file'],
   ];
   const lines = facts.map(([label, value]) => `${label.padEnd(13)}${cleanForTerminal(value)}`);
   const remarks = warnings.map((text) => `Warning: ${cleanForTerminal(text)}`);
   const needed = [...undeliveredLines(mails, nowMs), ...(remarks.length === 0 ? ['All well.'] : remarks)];
   return [...(all ? [...lines, ''] : []), ...needed].join('\n');
-}
-
-function lastBackupText(last: Status['lastBackup'], nowMs: number): string {
-  return last === null ? 'none' : `${ageText(last.at, nowMs)} ago`;
 }
 
 function environmentText({ user, files }: Origin, isRunning: boolean): string {

@@ -2,9 +2,8 @@ import { Elysia } from 'elysia';
 import { renewView } from '../../shared/db/reader.ts';
 import type { Permission } from '../../shared/db/schema.ts';
 import { AppError } from '../../shared/errors.ts';
-import type { VerifiedKey, Verifier } from '../../shared/keys/verify.ts';
-import type { Throttle } from '../../shared/throttle.ts';
-import { countFailure } from '../../shared/throttle.ts';
+import type { VerifiedKey } from '../../shared/keys/verify.ts';
+import { countFailure, type Throttle } from '../../shared/throttle.ts';
 import type { RequestState, Service } from '../service.ts';
 import { transport } from './every-request.ts';
 import { admit, openQuota, type Quota, showLevels } from './quota.ts';
@@ -17,14 +16,14 @@ export type Spends = 'one' | 'nothing' | 'by route';
  * Admits requests with an Active key; routes read the key and its quota with {@link admitted}. Throws what {@link refuseStranger}
  * returns or throws, and what {@link admit} throws.
  */
-export function withKey(service: Service, spends: Spends = 'one') {
+export function withKey(service: Service, spends: Spends) {
   return new Elysia({ name: 'with-key', seed: spends })
     .use(transport(service))
     .onBeforeHandle(({ request, state }) => {
       renewView(service.reader, state.startedAtMs);
-      const authorization = request.headers.get('authorization');
-      const key = keyOf(service.verify, authorization);
-      if (key === null) throw refuseStranger(service.throttle, authorization, state.address);
+      const secret = credentialsOf(request.headers.get('authorization'));
+      const key = secret === null ? null : service.verify(secret);
+      if (key === null) throw refuseStranger(service.throttle, secret, state.address);
       const quota = openQuota(service.limits, key);
       state.key = key;
       state.quota = quota;
@@ -63,19 +62,13 @@ export function admitted({ key, quota }: RequestState): Admitted {
   return { key, quota };
 }
 
-/** Returns the Active key whose secret is in the Authorization header (RFC 6750, section 2.1); null if there is none. */
-function keyOf(verify: Verifier, authorization: string | null): VerifiedKey | null {
-  const secret = credentialsOf(authorization);
-  return secret === null ? null : verify(secret);
-}
-
 /**
  * The refusal of a request without a working key: `no_credentials` if there is no secret, `invalid_token` with the same sentence for
  * every secret that does not work. Throws `too_many_failures` instead if the IP address has failed too often.
  */
-function refuseStranger(throttle: Throttle, authorization: string | null, address: string): AppError {
+function refuseStranger(throttle: Throttle, secret: string | null, address: string): AppError {
   countFailure(throttle, blockOf(address));
-  return credentialsOf(authorization) === null ? NO_CREDENTIALS : INVALID_TOKEN;
+  return secret === null ? NO_CREDENTIALS : INVALID_TOKEN;
 }
 
 // Created once: in a flood of bad keys, creating errors with their stack traces would be most of the work.

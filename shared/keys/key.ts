@@ -1,9 +1,9 @@
 import { and, eq, gt, inArray, isNull, lte, or, type SQL } from 'drizzle-orm';
-import type { KeyEventName } from '../db/schema.ts';
 import {
   type AttemptResult,
   apiKeys,
   KEY_STATES,
+  type KeyEventName,
   type KeyState,
   STORED_STATES,
   type StoredState,

@@ -2,8 +2,7 @@ import { eq } from 'drizzle-orm';
 import { type Actor, SERVICE } from '../actor.ts';
 import { DAY_MS, isoTime } from '../clock.ts';
 import type { Db, Tx } from '../db/connect.ts';
-import type { KeyEventName } from '../db/schema.ts';
-import { apiKeys } from '../db/schema.ts';
+import { apiKeys, type KeyEventName } from '../db/schema.ts';
 import { write, writeNow } from '../db/write.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../errors.ts';
@@ -56,10 +55,10 @@ type NewRequest = Omit<KeyRequest, 'projectUrl' | 'expectedUsage'> &
   };
 
 /**
- * Requests a key: creates it as pending and notifies `ADMIN_EMAIL`, and the owner unless the operator requested it for them. If
- * the same request of the owner already waits (a form can be sent twice), returns its key and does nothing. Throws `not_found`
- * for the profile, `refused` if it is banned, has no e-mail address or has {@link KEYS_PER_PROFILE} keys, or if the key to
- * replace is not an Active one of the same profile, and `too_many_requests` after five requests on one day.
+ * Requests a key: creates it as pending and tells the admins. If the same request of the owner already waits (a form can be sent
+ * twice), returns its key and does nothing. Throws `not_found` for the profile, `refused` if it is banned, has no e-mail address
+ * or has {@link KEYS_PER_PROFILE} keys, or if the key to replace is not an Active one of the same profile, and
+ * `too_many_requests` after five requests on one day.
  */
 export function requestKey(deps: Deps, request: NewRequest): Outcome {
   const { name, description, permissions, projectUrl = null, expectedUsage = null } = request;
@@ -176,8 +175,8 @@ export function moveAndNotify(
     refuseUnlikeKey(tx, identifier, by);
     moveKey(tx, readKey(tx, identifier), move, act, reason === null ? {} : { detail: { reason } });
     const mail = MAIL_OF_MOVE[move];
-    if (mail === undefined || by.kind === 'owner') return { identifier, mailIds: [], warning: null };
-    const mailIds = mailOwner(tx, deps.config, identifier, (news) => mail({ ...news, reason }), act);
+    const isTold = mail !== undefined && by.kind !== 'owner';
+    const mailIds = isTold ? mailOwner(tx, deps.config, identifier, (news) => mail({ ...news, reason }), act) : [];
     return { identifier, mailIds, warning: null };
   });
 }
@@ -259,8 +258,8 @@ export function noteAddressChange(
 }
 
 /**
- * Handles a ban or its end: voids open attempts to approve the profile's keys, and adds an event to each key
- * that has not ended. Keys keep their state; the ban is read from the profile.
+ * Handles a ban or its end: voids open attempts to approve the profile's keys, and adds an event to each key that has not ended.
+ * Keys keep their state; the ban is read from the profile.
  */
 export function noteBan(tx: Tx, { profileId, isBanned }: { profileId: number; isBanned: boolean }, act: Act): void {
   const event = isBanned ? 'profile banned' : 'profile unbanned';
@@ -288,10 +287,9 @@ const MAX_SECRETS = 10;
 const NO_SECRET = { secret: '', identifier: '--------' };
 
 /**
- * Revokes the keys whose secrets are in a piece of text, at most ten, and notifies their owners,
- * ADMIN_EMAIL and ADMIN_WEBHOOK_URL. Every text causes one write transaction with at least one lookup, and nothing is returned,
- * so that the response does not show which secrets work.
- * Throws `refused` if the database can't be written.
+ * Revokes the keys whose secrets are in a piece of text, at most ten, and notifies their owners, ADMIN_EMAIL and ADMIN_WEBHOOK_URL.
+ * Every text causes one write transaction with at least one lookup, and nothing is returned, so that the response does not show
+ * which secrets work. Throws `refused` if the database can't be written.
  */
 export function revokeLeakedKeys(deps: Deps, text: string): void {
   const found = leakedIn(text);

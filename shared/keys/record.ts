@@ -1,8 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Actor, Person } from '../actor.ts';
 import { type Db, preparedOnce, type Tx } from '../db/connect.ts';
-import type { EventData, KeyEventName } from '../db/schema.ts';
-import { apiKeys, type KeyState, keyAttempts } from '../db/schema.ts';
+import { apiKeys, type EventData, type KeyEventName, type KeyState, keyAttempts } from '../db/schema.ts';
 import { AppError, changedSince } from '../errors.ts';
 import { type Act, addEvent } from '../events.ts';
 import { isMailAddress } from '../mail/address.ts';
@@ -45,10 +44,10 @@ const openAttemptOf = preparedOnce((db) =>
     .prepare(),
 );
 
-/** The parts of a key that the approval protocol depends on; `openBy` is its open attempt. */
-export function approvable(tx: Db | Tx, key: ApiKey): Approvable & { openBy: StoredAttempt | null } {
+/** The parts of a key that the approval protocol depends on. */
+export function approvable(tx: Db | Tx, key: ApiKey): Approvable & { open: StoredAttempt | null } {
   const open = openAttemptOf(tx).get({ identifier: key.identifier });
-  return { state: key.state, attemptNumber: key.attemptNumber, open: open ?? null, openBy: open ?? null };
+  return { state: key.state, attemptNumber: key.attemptNumber, open: open ?? null };
 }
 
 /** The profile with this id. Throws `not_found`. */

@@ -100,7 +100,7 @@ export function tellAdmins(
   const ids = mailAdmins(tx, config, profileId, text, act);
   if (config.adminWebhook === null) return ids;
   const where = pages === null ? `profilectl keys show ${identifier}` : `${pages}/keys/${identifier}`;
-  const post = { ...text, text: `${text.subject} (profile ${profileId}).\n${where}` };
+  const post = { ...text, text: `${text.subject} (UID ${profileId}).\n${where}` };
   return [...ids, storeMail(tx, post, { profileId, to: WEBHOOK }, act, firstTryAt(act))];
 }
 

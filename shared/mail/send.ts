@@ -7,8 +7,7 @@ import { encode, wrap } from 'nodemailer/lib/qp';
 import { isoTime, systemClock } from '../clock.ts';
 import { isLoopback } from '../net.ts';
 import { cleanForTerminal } from '../text.ts';
-import type { MailTarget } from './address.ts';
-import { isMailAddress } from './address.ts';
+import { isMailAddress, type MailTarget } from './address.ts';
 import type { Text } from './compose.ts';
 
 /** A composed mail and its recipient. */

@@ -140,7 +140,7 @@ window keeps what was counted. On a terminal, without flags, it asks for each.`,
     },
     check: (_deps, { refusedFor }) =>
       refusedFor === null ? [] : [['Ban', 'The profile is banned: the key is refused until the ban is lifted.']],
-    act: (deps, by, { identifier: key }) => moveAndNotify(deps, 'resume', { identifier: key, reason: null, by }),
+    act: (deps, by, input) => moveAndNotify(deps, 'resume', { ...input, by }),
   }),
 
   /** Revokes a key that has a secret. Owners may revoke their own without a reason. */

@@ -42,7 +42,7 @@ export type OwnerPage = {
 type Texts = {
   /** The heading of the confirmation, before the identifier: `Approve key`. */
   title: string;
-  /** A verb that a key can follow: `Approve`. */
+  /** What its button says; if admins press it, a verb that a key can follow: `Approve`. */
   button: string;
   /** The button below its form on the key's page, if {@link button} alone does not say what it changes. */
   formButton?: string;

@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, lte, min } from 'drizzle-orm';
+import { count, eq, min, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connect.ts';
 import {
   ATTEMPT_RESULTS,
@@ -10,7 +10,7 @@ import {
   MAIL_RESULTS,
   type MailResult,
 } from '../db/schema.ts';
-import { attemptResultAt, SECRET_HOLDERS } from '../keys/key.ts';
+import { attemptResultAt, isInState } from '../keys/key.ts';
 import { countMails } from '../mail/delivery.ts';
 
 /** The numbers of keys, approvals and mails by state, for `status` and the metrics. */
@@ -45,19 +45,17 @@ export function readStates(db: Db, nowMs: number): Pick<KeyStats, 'states' | 'ol
     .where(isPending)
     .get();
   const states = countedBy(KEY_STATES, countStates(db));
-  for (const { name, count } of countStates(db, nowMs)) {
+  for (const { name, count } of countStates(db, isInState('expired', nowMs))) {
     states[name] -= count;
     states.expired += count;
   }
   return { states, oldestPendingAt: oldest?.at ?? null };
 }
 
-/** Counts keys by their stored state: all, or those that have expired by `expiredAtMs`. */
-function countStates(db: Db, expiredAtMs?: number) {
-  const { state, expiresAt } = apiKeys;
-  const isOver = and(inArray(state, SECRET_HOLDERS), lte(expiresAt, expiredAtMs ?? 0));
-  const rows = db.select({ name: state, count: count() }).from(apiKeys);
-  return (expiredAtMs === undefined ? rows : rows.where(isOver)).groupBy(state).all();
+/** Counts keys by their stored state: all, or those of a condition. */
+function countStates(db: Db, which?: SQL) {
+  const { state: name } = apiKeys;
+  return db.select({ name, count: count() }).from(apiKeys).where(which).groupBy(name).all();
 }
 
 function countAttempts(db: Db) {

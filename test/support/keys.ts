@@ -27,7 +27,7 @@ export const INPUT_SAMPLES: Readonly<Record<string, unknown>> = {
   projectUrl: 'https://example.org/badges',
   expectedUsage: 'A few a minute.',
   rateLimits: [{ quota: 7, windowSeconds: 60 }],
-  reason: 'It leaked.',
+  reason: 'Please write to us.',
   days: 1,
 };
 
@@ -110,7 +110,7 @@ export async function keyIn(state: KeyState, deps: Deps & { clock: TestClock }, 
   const identifier = await request(deps, { profile });
   const grant = state === 'expired' ? { expiresAtMs: deps.clock.nowMs() + 1000 } : {};
   for (const move of movesTo(state === 'expired' ? 'Active' : state)) {
-    const input = { identifier, reason: 'It leaked.', ...grant };
+    const input = { identifier, reason: INPUT_SAMPLES.reason, ...grant };
     await performWhole({ ...deps, approvalLeaseMs: 0 }, onBox('admin'), OPERATIONS[move] as AnyOperation, input);
   }
   if (state === 'expired') deps.clock.advance(1000);

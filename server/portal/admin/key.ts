@@ -1,4 +1,3 @@
-import type { KeyState } from '../../../shared/db/schema.ts';
 import { hasEnded, hasSecret, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
 import { queuePlace } from '../../../shared/keys/list.ts';
 import { keyRevision, type Owner, readKey, readOwner } from '../../../shared/keys/record.ts';
@@ -123,9 +122,9 @@ async function otherKeys(context: PageContext, { identifier, profile }: KeyView)
   const { keys, lastUses } = await performFor(context, OPERATIONS.list, { profile });
   const others = keys.filter((key) => key.identifier !== identifier);
   if (others.length === 0) return { ...none, facts: [['Other keys', 'none, now or before']] satisfies ShownFact[] };
-  const count = (has: (state: KeyState) => boolean) => others.filter(({ state }) => has(state)).length;
-  const open = SLOT_HOLDERS.map((holder) => `${count((state) => state === holder)} ${holder}`);
-  const counts = [...open, `${count(hasEnded)} ended`].filter((text) => !text.startsWith('0 ')).join(', ');
+  const states = others.map(({ state }) => (hasEnded(state) ? 'ended' : state));
+  const each = [...SLOT_HOLDERS, 'ended'].map((word) => `${states.filter((one) => one === word).length} ${word}`);
+  const counts = each.filter((text) => !text.startsWith('0 ')).join(', ');
   const list = keyList({ keys: others, lastUses, linkTo: adminKeyPath(context), nowMs: context.nowMs });
   return {
     facts: [['Other keys', html`<a href="#others">${counts}</a>`]] satisfies ShownFact[],

@@ -3,7 +3,7 @@
 // rows whose state has changed, so that what is chosen or open there stays.
 const ofKey = ['heading', 'state', 'rest'].map((id) => document.getElementById(id));
 
-// A page that answers a form can't be fetched; that of the key can, which “Refresh” leads to.
+// The response to a form can't be fetched again. The key's page can, to which “Refresh” leads.
 const address = document.querySelector('#attempt a')?.href ?? location.href;
 
 // The links of the head, one of which counts the waiting requests.

@@ -23,7 +23,7 @@ export function permissionNames({ requestedPermissions }: KeyView): string {
   return requestedPermissions.map((permission) => permission.replace('api.', '')).join(', ');
 }
 
-/** The state of a key as a coloured tag, a ring if it can go on, and why the key is refused although it has that state. */
+/** The state of a key as a coloured tag, a ring if it may become Active, and why the key is refused although it has that state. */
 export function stateTag({ state, refusedFor }: Pick<KeyView, 'state' | 'refusedFor'>): Html {
   const look = state === 'Active' ? 'works' : hasEnded(state) ? 'over' : 'waits';
   const tag = html`<span class="state ${look}">${state}</span>`;

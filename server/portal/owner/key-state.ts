@@ -42,7 +42,7 @@ function pendingWords({ attempt }: KeyView): string {
   return 'Waiting for an admin. You get an e-mail either way: with the secret, or with the reason for the rejection. Until then you can withdraw the request.';
 }
 
-/** When a key was stopped that can go on, by whom and why. */
+/** When a key was stopped that may become Active again, by whom and why. */
 function heldWords({ state, expiresAt }: KeyView, begin: HistoryView | undefined): Html {
   const until = expiresAt === null ? '' : html` before it expires ${timeText(Date.parse(expiresAt))}`;
   return html`<p>${capitalised(state)}${whenAndBy(begin)}: its requests are refused. If an admin makes it Active again${until}, the same secret works again. It still counts as one of your keys.</p>${reasonOf(begin)}`;

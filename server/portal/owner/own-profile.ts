@@ -1,4 +1,4 @@
-import { hasSecret, KEYS_PER_PROFILE, SLOT_HOLDERS } from '../../../shared/keys/key.ts';
+import { hasEnded, hasSecret, KEYS_PER_PROFILE } from '../../../shared/keys/key.ts';
 import { countOlder } from '../../../shared/keys/list.ts';
 import { type Owner, readOwnerById } from '../../../shared/keys/record.ts';
 import type { KeyView } from '../../../shared/keys/view.ts';
@@ -42,7 +42,7 @@ export function crumbs(context: PageContext, key?: KeyView): Html {
 /** All keys of the profile, and those that take one of its places. */
 export async function ownKeys(context: PageContext) {
   const { keys, lastUses } = await performFor(context, OPERATIONS.list, {});
-  return { keys, lastUses, inUse: keys.filter(({ state }) => SLOT_HOLDERS.some((holder) => holder === state)) };
+  return { keys, lastUses, inUse: keys.filter(({ state }) => !hasEnded(state)) };
 }
 
 /** How many places are taken: `1 of 3 keys used`. */

@@ -1,5 +1,5 @@
 import { factsOf, formNameOf, typedText } from '../../../shared/keys/inputs.ts';
-import { keyRevision, refuseState } from '../../../shared/keys/record.ts';
+import { keyRevision } from '../../../shared/keys/record.ts';
 import type { AnyOperation, OwnerPage } from '../../../shared/operations/entry.ts';
 import { checkReach, OPERATIONS } from '../../../shared/operations.ts';
 import type { SignedInPerson } from '../../../shared/sign-in/sessions.ts';
@@ -49,8 +49,8 @@ async function show(
   // Read before the rest: if the key changes in between, what is confirmed here is refused.
   const shown = keyRevision(deps.db, identifier);
   const { key } = await performFor(context, OPERATIONS.show, { identifier });
-  const { from, event, isDangerous, texts } = operation;
-  refuseState(key, from, event);
+  const { isDangerous, texts } = operation;
+  operation.check(deps, key);
   const defaults = operation.defaults(deps, key);
   const fields = formFields(operation, 'owner').map(([input, schema]) => {
     const sent = typed?.get(formNameOf(input, schema)) ?? [];

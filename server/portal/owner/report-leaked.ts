@@ -28,8 +28,8 @@ ${formTo(to('/developers/found'), { text: 'Revoke it', isDangerous: true, cancel
 }
 
 /**
- * `POST /developers/found`: revokes the keys whose secrets are in the text. The response is the same for
- * every text. Guesses of secrets are limited by the route.
+ * `POST /developers/found`: revokes the keys whose secrets are in the text. The response is the same for every text. Guesses of
+ * secrets are limited by the route.
  */
 export async function reportLeaked(context: PageContext): Promise<Outcome> {
   const { deps, form, write } = context;

@@ -260,10 +260,10 @@ describe('the webhook', () => {
     const page = 'https://api.example.org/developers/admin/keys';
     const bodies = webhook.posted.map((body) => JSON.parse(body));
     expect(bodies.map(({ text }) => text)).toContain(
-      `API key request ${identifier} is waiting for a decision (profile 1).\n${page}/${identifier}`,
+      `API key request ${identifier} is waiting for a decision (UID 1).\n${page}/${identifier}`,
     );
     expect(bodies.map(({ text }) => text)).toContain(
-      `The secret of API key ${found} was found, and the key was revoked (profile 2).\n${page}/${found}`,
+      `The secret of API key ${found} was found, and the key was revoked (UID 2).\n${page}/${found}`,
     );
     for (const { text, ...rest } of bodies) expect(rest).toEqual({ content: text, allowed_mentions: { parse: [] } });
   });
