@@ -105,7 +105,8 @@ function check(command: Command): Promise<void> {
 const LOG_WAIT_MS = 200;
 
 function vacuum({ logOnly = false }: { logOnly?: boolean }, command: Command): Promise<void> {
-  lowerPriority();
+  // Emptying the log locks it for an instant, which is long for a process that hardly runs.
+  lowerPriority(logOnly ? 5 : 10);
   return withDatabase(command, 'use', (db) => {
     if (logOnly) {
       emptyLog(db.$client, LOG_WAIT_MS);

@@ -1,13 +1,10 @@
 import { getPriority, setPriority } from 'node:os';
 import { resolve } from 'node:path';
 
-/** On a busy machine, the server runs first. */
-const NICENESS = 10;
-
-/** Lowers the priority of this process, for work beside a server. */
-export function lowerPriority(): void {
+/** Lowers the priority of this process, for work beside a server: on a busy machine, that runs first. */
+export function lowerPriority(niceness = 10): void {
   try {
-    setPriority(Math.max(NICENESS, getPriority()));
+    setPriority(Math.max(niceness, getPriority()));
   } catch {
     // The system may not allow this.
   }

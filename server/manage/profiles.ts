@@ -70,7 +70,7 @@ export function prepareSending() {
       using sqlite = openBeside(config.databasePath, SERVING_TIMEOUT_MS);
       const db = withTables(sqlite);
       try {
-        const { details: _, ...result } = await importProfiles({ db, clock }, piecesOf(body), {
+        const { details: _, ...result } = await importProfiles({ db, clock }, body, {
           merge: mode === 'merge',
           strict: false,
           ...(read !== null && { asOfMs: read.atMs }),
@@ -103,22 +103,31 @@ function forBackend(error: unknown): unknown {
   return code === 'refused' && !isForOperator(error) ? new AppError('not_possible', message) : error;
 }
 
-/** Reads the whole body, so that a request that is cut off changes nothing. To join its chunks would stop this thread for 20 ms. */
+/**
+ * Reads the whole body, so that a request that is cut off changes nothing. Returns it in pieces of {@link PIECE_BYTES}, however small
+ * its chunks were; to join them would stop this thread for 20 ms.
+ */
 async function readBody({ headers, body }: Request): Promise<Uint8Array[]> {
   if (Number(headers.get('content-length') ?? 0) > LIMITS.bytes) throw tooLong();
   const reader = (body ?? new Blob([]).stream()).getReader();
-  const chunks: Uint8Array[] = [];
   const read = async () => {
+    const pieces: Uint8Array[] = [];
     let bytes = 0;
     let ended = 0;
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return chunks;
-      chunks.push(value);
-      bytes += value.length;
+      if (done) return pieces.map((piece, at) => piece.subarray(0, bytes - at * PIECE_BYTES));
       for (let at = value.indexOf(LF); at !== -1; at = value.indexOf(LF, at + 1)) ended++;
       const lines = value.at(-1) === LF ? ended : ended + 1;
-      if (bytes > LIMITS.bytes || lines > LIMITS.lines) throw tooLong();
+      if (bytes + value.length > LIMITS.bytes || lines > LIMITS.lines) throw tooLong();
+      for (let at = 0; at < value.length; ) {
+        const filled = bytes % PIECE_BYTES;
+        if (filled === 0) pieces.push(new Uint8Array(PIECE_BYTES));
+        const part = value.subarray(at, at + PIECE_BYTES - filled);
+        pieces.at(-1)?.set(part, filled);
+        at += part.length;
+        bytes += part.length;
+      }
     }
   };
   const whole = await within(read(), ARRIVAL_SECONDS * 1_000).catch((error) => {
@@ -144,10 +153,4 @@ function tooLong(): AppError {
     'too_many_lines',
     `A request may have ${LIMITS.lines} lines and 16 MiB; nothing was changed. Send the lines in several requests.`,
   );
-}
-
-function* piecesOf(chunks: readonly Uint8Array[]): Generator<Uint8Array> {
-  for (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; at += PIECE_BYTES) yield chunk.subarray(at, at + PIECE_BYTES);
-  }
 }

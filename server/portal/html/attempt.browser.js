@@ -52,6 +52,8 @@ function hasChanged({ dataset: before }, { dataset: after }) {
 }
 
 function show(status, found, page) {
+  // What was refused is no longer true.
+  if (isOwn(status) && new URL(address).pathname !== location.pathname) return location.assign(address);
   const changed = isOwn(status) ? [status, ...ofKey] : [status];
   const hadFocus = changed.some((part) => part.contains(document.activeElement));
   Object.assign(status.dataset, found.dataset);

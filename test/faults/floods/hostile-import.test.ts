@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test';
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { runCommand } from '../../cli/commands.ts';
 import { cleanEnvironment, PROJECT, profilectlWords } from '../../support/cli.ts';
+import { startServerProcess } from '../../support/machine.ts';
 import { tempFolder } from '../../support/world.ts';
 
 // Malicious and long files, imported with the real command.
@@ -11,13 +13,17 @@ const MIB = 1_048_576;
 const folder = tempFolder();
 let files = 0;
 
-/** A process's peak memory in bytes; Linux only. The usage reported at its end would include its parent's. */
+/** A running process's peak memory in bytes; Linux only. The usage reported at its end would include its parent's. */
+function peakOf(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+}
+
+/** A process's peak memory in bytes, once it has ended. */
 async function peakBytesOf(child: { pid: number; exited: Promise<unknown> }): Promise<number> {
   let peak = 0;
   const timer = setInterval(() => {
     try {
-      const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
-      peak = Math.max(peak, Number(kilobytes ?? 0) * 1024);
+      peak = Math.max(peak, peakOf(child.pid));
     } catch {
       // It has ended.
     }
@@ -100,6 +106,22 @@ test('the memory of imports and exports does not grow with the file', async () =
   expect(length).toBeGreaterThan(1_200 * text.length);
   expect(exportPeak - usual.peak).toBeLessThan(45 * MIB);
 }, 120_000);
+
+test('a request in chunks of one byte takes little more memory than its bytes', async () => {
+  const DATABASE_PATH = join(folder, `${++files}`, 'profiles.db');
+  const server = await startServerProcess({ DATABASE_PATH });
+  const { stdout } = await runCommand(['tokens', 'add', 'backend', '--right', 'profiles', '--db', DATABASE_PATH]);
+  const lines = Array.from({ length: 500 }, (_, at) =>
+    good(at + 1).replace('}', `,"displayName":"${'x'.repeat(4_000)}"}`),
+  );
+  const head = `POST /manage/v1/profiles HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${stdout.trim()}\r\nContent-Type: application/jsonl\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`;
+  const before = peakOf(server.pid);
+  const socket = connect(server.port, '127.0.0.1');
+  socket.write(`${head}${Array.from(lines.join(''), (byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`);
+  expect(await new Response(socket).text()).toContain('"imported":500,');
+  expect(peakOf(server.pid) - before).toBeLessThan(100 * MIB);
+  await server.end();
+}, 60_000);
 
 test('a line nested 100 000 levels deep is refused with one sentence, in any known field, and the other lines are imported', async () => {
   const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000);

@@ -56,6 +56,31 @@ test('each line is applied or refused by itself, the 9 999th of 10 000 too', asy
   expect(await stored()).toHaveLength(9_999);
 }, 30_000);
 
+function streamOf(chunks: readonly Uint8Array[]) {
+  return new ReadableStream<Uint8Array>({
+    start: (stream) => {
+      for (const chunk of chunks) stream.enqueue(chunk);
+      stream.close();
+    },
+  });
+}
+
+test.each([7, 16_383, 16_385])('a body in chunks of %i bytes is read as one', async (size) => {
+  const { post, stored } = await sending();
+  const profiles = Array.from({ length: 300 }, (_, id) => ({
+    id: id + 1,
+    username: `u${id}`,
+    displayName: 'Łódź 😀'.repeat(9),
+  }));
+  const body = Buffer.from(`${jsonLines(...profiles, '{')}{"id":400,"username":"last"}`);
+  const chunks = Array.from({ length: Math.ceil(body.length / size) }, (_, at) =>
+    body.subarray(at * size, (at + 1) * size),
+  );
+  const answer = await post(streamOf(chunks));
+  expect(await answer.json()).toMatchObject({ imported: 301, refused: [{ line: 301 }] });
+  expect(await stored()).toMatchObject([...profiles, { id: 400 }]);
+});
+
 test('more than 10 000 lines or 16 MiB are refused, with or without a Content-Length, and nothing is imported', async () => {
   const { post, stored } = await sending();
   const long = Buffer.alloc(16 * 1024 * 1024 + 1, 0x20);
