@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { within } from '../../shared/clock.ts';
 import { withTables } from '../../shared/db/connect.ts';
 import { openBeside } from '../../shared/db/migrate.ts';
@@ -122,7 +123,11 @@ async function readBody({ headers, body }: Request): Promise<Uint8Array[]> {
       if (bytes + value.length > LIMITS.bytes || lines > LIMITS.lines) throw tooLong();
       for (let at = 0; at < value.length; ) {
         const filled = bytes % PIECE_BYTES;
-        if (filled === 0) pieces.push(new Uint8Array(PIECE_BYTES));
+        if (filled === 0) {
+          // Chunks that have arrived are read without a pause, which other requests would have to wait for.
+          await setImmediate();
+          pieces.push(new Uint8Array(PIECE_BYTES));
+        }
         const part = value.subarray(at, at + PIECE_BYTES - filled);
         pieces.at(-1)?.set(part, filled);
         at += part.length;
