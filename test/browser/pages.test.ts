@@ -502,6 +502,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
       await one.getByRole('heading', { name: 'Change this key' }).waitFor();
       await heading(one, 'Renamed meanwhile');
       expect(await one.locator('#state').textContent()).toBe('Activeuntil revoked');
+      expect(await one.getByRole('alert').count()).toBe(0);
     }
     expect(troubles.filter((text) => !/\b502\b/.test(text))).toEqual([]);
   }, 60_000);
