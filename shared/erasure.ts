@@ -83,7 +83,7 @@ function eraseKeysOfProfile(tx: Tx, profileId: number, by: Actor, nowMs: number)
   const act = { by, atMs: nowMs };
   for (const key of tx.select().from(apiKeys).where(eq(apiKeys.profileId, profileId)).all()) {
     const end = endOf(key.state);
-    // An expired key too, since its row is as it was before.
+    // An expired key too, whose row keeps its state.
     if (end !== null) moveKey(tx, { ...key, expiresAt: null }, end, act);
     tx.update(apiKeys)
       .set({

@@ -20,13 +20,7 @@ const PROCESSES = Math.ceil(2.5 * navigator.hardwareConcurrency);
 const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_GC_TIMER_DISABLE: '1', MIMALLOC_PURGE_DELAY: '-1' };
 
 /** Some of the tests that stay in one process. */
-const FAST = [
-  'test/shared',
-  'test/server/api',
-  'test/server/http',
-  'test/cli/usage.test.ts',
-  'test/cli/sessions.test.ts',
-];
+const FAST = ['test/shared', 'test/server/api', 'test/server/http', 'test/cli/sessions.test.ts'];
 const SLOW = ['test/shared/files/**'];
 
 const mode = process.argv[2];

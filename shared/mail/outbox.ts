@@ -86,7 +86,10 @@ export function mailOwner(
   return [storeMail(tx, textOf(news), { profileId: news.profileId, to: null }, act, firstTryAt(act))];
 }
 
-/** Stores a mail about a key to each address of ADMIN_EMAIL, and a post of its subject to the webhook. Returns their ids. */
+/**
+ * Stores a mail about a key to each address of ADMIN_EMAIL, and a post of its subject, which may quote nobody, to the webhook.
+ * Returns their ids.
+ */
 export function tellAdmins(
   tx: Tx,
   config: MailConfig,

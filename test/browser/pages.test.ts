@@ -494,6 +494,7 @@ describe.skipIf(!hasChromium)('an admin', () => {
     await button(page, 'Approve as requested').click();
     await status.getByText('The e-mail is on its way.').waitFor();
     await page.goto(`${ORIGIN}${path}`);
+    await page.locator('#state').getByText('pending').waitFor();
     await button(late, 'Approve').click();
     await late.getByRole('alert').waitFor();
     editKey(access, { identifier: other, name: 'Renamed meanwhile', by: onBox('root') });

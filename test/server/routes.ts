@@ -1,5 +1,4 @@
 import type { Permission } from '../../shared/db/schema.ts';
-import { OWNERS_ACTIONS } from '../../shared/operations.ts';
 
 // All routes of the server, and who may use them.
 
@@ -67,9 +66,9 @@ export const PAGES: readonly PageRoute[] = [
   get('/keys', 'owner'),
   ...[get('/keys/new', 'owner'), post('/keys/new', 'owner')],
   get('/keys/:identifier', 'owner'),
-  ...OWNERS_ACTIONS.flatMap(([, { path }]) => [
-    get(`/keys/:identifier/${path}`, 'owner'),
-    post(`/keys/:identifier/${path}`, 'owner'),
+  ...['rename', 'withdraw', 'revoke'].flatMap((act) => [
+    get(`/keys/:identifier/${act}`, 'owner'),
+    post(`/keys/:identifier/${act}`, 'owner'),
   ]),
   ...[get('/enrol', 'anyone'), post('/enrol', 'anyone')],
   ...[get('/admin/sign-in', 'anyone'), post('/admin/sign-in', 'anyone')],

@@ -8,6 +8,7 @@ import { keyHistory, showKey } from '../../shared/keys/view.ts';
 import { readLog } from '../../shared/log.ts';
 import { type AnyOperation, allows } from '../../shared/operations/entry.ts';
 import { ALL_OPERATIONS, DECISIONS, OPERATIONS, perform } from '../../shared/operations.ts';
+import { joinWords } from '../../shared/text.ts';
 import { DESCRIPTION, INPUT_SAMPLES, issue, keyIn, mails, request } from '../support/keys.ts';
 import { eraseProfile, insertProfile } from '../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../support/world.ts';
@@ -162,7 +163,8 @@ describe('every state × every operation', () => {
   const onKeys = ALL_OPERATIONS.filter(({ name }) => name !== 'request' && name !== 'list');
   for (const state of KEY_STATES) {
     for (const operation of onKeys) {
-      const target = ALLOWED[operation.name as Name].leads[state];
+      const { leads } = ALLOWED[operation.name as Name];
+      const target = leads[state];
       test(`${state} + ${operation.name} → ${target ?? 'refused, nothing changed'}`, async () => {
         const { deps, act } = await world();
         const identifier = await keyIn(state, deps, 'user1');
@@ -170,7 +172,8 @@ describe('every state × every operation', () => {
         const acting = act(operation.name as Name, PEOPLE.operator, { ...INPUT_SAMPLES, identifier });
         if (target === undefined) {
           const { code, message } = await refusal(acting);
-          expect([code, message]).toEqual(['refused', expect.stringContaining(state)]);
+          const only = `only ${joinWords(Object.keys(leads), 'and')} keys can be ${operation.event}.`;
+          expect([code, message]).toEqual(['refused', `Key ${identifier} is ${state}; ${only}`]);
         } else await acting;
         const history = keyHistory(deps, identifier);
         if (target === undefined || operation.event === null) {

@@ -73,7 +73,7 @@ ${decision ?? ''}</div>
   };
 }
 
-/** The state of a key: how long it has been in it, or when it ended; by whom; and when an Active one ends. */
+/** The state of a key: how long it has been pending or stopped, or when it ended; by whom; and when an Active one ends. */
 function stateParts(key: KeyView, move: HistoryView | undefined, nowMs: number): Html[] {
   const { state, expiresAt } = key;
   const ending = state === 'Active' || (hasSecret(state) && expiresAt) ? [endText(key, nowMs)] : [];

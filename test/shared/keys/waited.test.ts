@@ -1,7 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { APPROVAL_LEASE_MS } from '../../../shared/deps.ts';
+import { SECRET_HOLDERS } from '../../../shared/keys/key.ts';
 import { moveAndNotify, requestKey } from '../../../shared/keys/life.ts';
 import { showKey } from '../../../shared/keys/view.ts';
+import { joinWords } from '../../../shared/text.ts';
 import { approveKey, DESCRIPTION, issue, mails, request } from '../../support/keys.ts';
 import { insertProfile } from '../../support/profiles.ts';
 import { onBox, refusal, testClock, testDeps } from '../../support/world.ts';
@@ -41,7 +43,9 @@ test('a key that expires while its revocation waits for the lock is not revoked,
   const error = await refusal(() =>
     moveAndNotify(late, 'revoke', { identifier, reason: 'Leaked.', by: onBox('admin') }),
   );
-  expect(error.message).toStartWith(`Key ${identifier} is expired; only `);
+  expect(error.message).toBe(
+    `Key ${identifier} is expired; only ${joinWords(SECRET_HOLDERS, 'and')} keys can be revoked.`,
+  );
   expect(deps.db.$client.query('SELECT * FROM mails WHERE identifier = ?').all(identifier)).toEqual([]);
   expect(mails(deps)).toHaveLength(before);
 });
